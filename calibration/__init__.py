@@ -1,0 +1,2 @@
+if __name__ != "assay.calibration":
+    raise ImportError("import assay.calibration, not calibration")

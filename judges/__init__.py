@@ -1,0 +1,2 @@
+if __name__ != "assay.judges":
+    raise ImportError("import assay.judges, not judges")
