@@ -1,0 +1,185 @@
+"""The interface of judges: opinions on pairs, items, turns and programs, each with its evidence."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from assay.errors import DataError
+from assay.messages import Message, Trajectory
+
+Outcome = Literal["ok", "abstained", "failed"]
+Choice = Literal["A", "B", "tie"]
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two answers to one conversation.
+
+    Attributes:
+        prompt: The full multi-turn history.
+        a: The answer shown first.
+        b: The answer shown second.
+        columns: The dataset row.
+        id: Where it comes from.
+    """
+
+    prompt: tuple[Message, ...]
+    a: tuple[Message, ...]
+    b: tuple[Message, ...]
+    columns: Mapping[str, Any] = field(default_factory=dict)
+    id: str = ""
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def swapped(self) -> Pair:
+        """The same pair in the other order."""
+        return Pair(self.prompt, self.b, self.a, self.columns, self.id)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A judge's opinion of a pair, in the order in which it was given.
+
+    Attributes:
+        choice: The winner, a tie, or None where the judge could not decide.
+        p_a: P(A preferred), in [0, 1], or None.
+        order_gap: p_AB + p_BA - 1, > 0 when the judge favours the first slot; None when one order
+            was run.
+        status: `ok`, `abstained` (cannot be parsed or undecided), or `failed` (our side broke).
+        reason: For people.
+        raw: The judge's own words, or empty.
+    """
+
+    choice: Choice | None
+    p_a: float | None = None
+    order_gap: float | None = None
+    status: Outcome = "ok"
+    reason: str = ""
+    raw: str = ""
+
+    def __post_init__(self) -> None:
+        _within(self.p_a, 0.0, 1.0, "Verdict.p_a")
+        _within(self.order_gap, -1.0, 1.0, "Verdict.order_gap")
+        if (self.status == "ok") != (self.choice is not None):
+            raise DataError(
+                f"a Verdict has a choice exactly when its status is 'ok', got choice "
+                f"{self.choice!r} with status {self.status!r}"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One answer to be graded point-wise."""
+
+    prompt: tuple[Message, ...]
+    answer: tuple[Message, ...]
+    columns: Mapping[str, Any] = field(default_factory=dict)
+    id: str = ""
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+@dataclass(frozen=True, slots=True)
+class Grade:
+    """A judge's grade of an item; `value` is None unless the status is `ok`."""
+
+    value: float | None
+    status: Outcome = "ok"
+    criteria: Mapping[str, float | None] = field(default_factory=dict)
+    reason: str = ""
+    raw: str = ""
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        _within(self.value, -math.inf, math.inf, "Grade.value")
+        if (self.status == "ok") != (self.value is not None):
+            raise DataError(
+                f"a Grade has a value exactly when its status is 'ok', got {self.value!r} with "
+                f"status {self.status!r}"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class TurnVerdict:
+    """What a critic says of one assistant turn; None means that it abstains on the criterion."""
+
+    logical_soundness: bool | None
+    tool_call_accuracy: bool | None
+    informational_gain: bool | None
+    reason: str = ""
+    raw: str = ""
+
+    @property
+    def passed(self) -> bool | None:
+        """False if any criterion fails, None if none fails and one abstains, else True."""
+        verdicts = (self.logical_soundness, self.tool_call_accuracy, self.informational_gain)
+        if False in verdicts:
+            return False
+        return None if None in verdicts else True
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A time complexity.
+
+    Attributes:
+        expression: For example `n log n`, or None where undecided.
+        confidence: In [0, 1].
+        method: Which estimator said so.
+        evidence: Lines and why.
+        flags: Disagreements worth a look.
+    """
+
+    expression: str | None
+    confidence: float
+    method: str
+    evidence: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        _within(self.confidence, 0.0, 1.0, "Estimate.confidence")
+
+
+class Judge(ABC):
+    """Compares pairs, grades items, or both; each method keeps order and length.
+
+    A judge that cannot be parsed abstains: it is never held against the answer.
+    """
+
+    def compare(self, pairs: Sequence[Pair]) -> list[Verdict]:
+        """One verdict per pair."""
+        raise TypeError(f"{type(self).__name__} does not compare pairs")
+
+    def grade(self, items: Sequence[Item]) -> list[Grade]:
+        """One grade per item."""
+        raise TypeError(f"{type(self).__name__} does not grade single items")
+
+    @abstractmethod
+    def fingerprint(self) -> str:
+        """A hash of model, revision, prompt text and parameters."""
+
+
+class TurnCritic(ABC):
+    """Reviews trajectories turn by turn."""
+
+    @abstractmethod
+    def review(self, trajectories: Sequence[Trajectory]) -> list[list[TurnVerdict]]:
+        """One list per trajectory, one verdict per assistant turn."""
+
+    @abstractmethod
+    def fingerprint(self) -> str:
+        """A hash of everything that changes a verdict."""
+
+
+def _within(value: float | None, low: float, high: float, what: str) -> None:
+    if value is None:
+        return
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise DataError(f"{what} must be a number or None, got {value!r}")
+    if math.isnan(value) or math.isinf(value) or not low - 1e-9 <= value <= high + 1e-9:
+        raise DataError(f"{what} must lie in [{low}, {high}] and be finite, got {value}")

@@ -1,0 +1,338 @@
+"""Messages, samples and trajectories: one canonical form for everything that is scored.
+
+Strings, message lists with or without tool calls, `<think>` text and `reasoning_content` all become
+the same frozen objects, so that no reward has to know which trainer or chat template it runs under.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from assay.code_blocks import extract_code
+from assay.errors import DataError
+
+THINK_OPEN = "<think>"
+THINK_CLOSE = "</think>"
+ROLES = frozenset({"system", "developer", "user", "assistant", "tool"})
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """One tool call of an assistant turn.
+
+    Attributes:
+        name: The tool's name; empty when the call is too broken to tell.
+        arguments: Parsed arguments, or None when they could not be parsed.
+        id: The call's id where the format has one.
+        raw: The text the call was read from.
+        error: Where and why it is malformed; empty for a well-formed call.
+        server: MCP server name (MiroFlow), empty elsewhere.
+    """
+
+    name: str
+    arguments: Mapping[str, Any] | None
+    id: str = ""
+    raw: str = ""
+    error: str = ""
+    server: str = ""
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @classmethod
+    def of(cls, value: ToolCall | Mapping[str, Any]) -> ToolCall:
+        """Read an OpenAI-style call, `{"function": {"name", "arguments"}}`, or a flat one.
+
+        Arguments may be a mapping or a JSON string; a malformed call keeps its text and its error.
+        """
+        if isinstance(value, ToolCall):
+            return value
+        if not isinstance(value, Mapping):
+            raise DataError(f"a tool call must be a mapping, got {type(value).__name__}")
+        function = value.get("function")
+        body: Mapping[str, Any] = function if isinstance(function, Mapping) else value
+        name = body.get("name")
+        name = name if isinstance(name, str) else ""
+        call_id = str(value.get("id") or "")
+        arguments = body.get("arguments")
+        raw = arguments if isinstance(arguments, str) else ""
+        error = "" if name else "the call has no name"
+        if isinstance(arguments, str):
+            try:
+                arguments = json.loads(arguments) if arguments.strip() else {}
+            except (ValueError, RecursionError) as problem:
+                error = error or f"arguments are not JSON: {problem}"
+                arguments = None
+        elif arguments is None:
+            arguments = {}
+        if arguments is not None and not isinstance(arguments, Mapping):
+            error = error or f"arguments must be an object, got {type(arguments).__name__}"
+            arguments = None
+        return cls(name=name, arguments=arguments, id=call_id, raw=raw, error=error)
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message. `reasoning` is set only where the format keeps it apart from the content."""
+
+    role: str
+    content: str = ""
+    reasoning: str | None = None
+    tool_calls: tuple[ToolCall, ...] = ()
+    name: str | None = None
+    tool_call_id: str | None = None
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @classmethod
+    def of(cls, value: Message | Mapping[str, Any]) -> Message:
+        """Read a message in OpenAI's or TRL's form.
+
+        Raises:
+            DataError: No role, an unknown role, or content that is neither text nor text blocks.
+        """
+        if isinstance(value, Message):
+            return value
+        if not isinstance(value, Mapping):
+            raise DataError(
+                f"a message must be a mapping with 'role' and 'content', got {value!r:.80}"
+            )
+        role = value.get("role")
+        if role not in ROLES:
+            raise DataError(f"message role must be one of {sorted(ROLES)}, got {role!r}")
+        reasoning = value.get("reasoning_content")
+        if reasoning is None:
+            reasoning = value.get("reasoning")
+        if reasoning is not None and not isinstance(reasoning, str):
+            raise DataError(f"reasoning_content must be text, got {type(reasoning).__name__}")
+        return cls(
+            role=role,
+            content=_text(value.get("content")),
+            reasoning=reasoning,
+            tool_calls=tuple(ToolCall.of(call) for call in value.get("tool_calls") or ()),
+            name=value.get("name"),
+            tool_call_id=value.get("tool_call_id"),
+        )
+
+    def split(self, *, prefilled: bool = False) -> tuple[str | None, str]:
+        """Reasoning and answer of this message.
+
+        Args:
+            prefilled: The chat template already wrote `<think>` before this message, so that its
+                text starts inside the reasoning.
+
+        Returns:
+            The reasoning (None where there is none) and what follows it. A message whose reasoning
+            never ends has an empty answer.
+        """
+        text = self.content
+        if self.reasoning is not None:
+            return self.reasoning, text
+        end = text.rfind(THINK_CLOSE)
+        start = text.find(THINK_OPEN)
+        if end >= 0:
+            begin = start + len(THINK_OPEN) if 0 <= start < end else 0
+            return text[begin:end].strip(), text[end + len(THINK_CLOSE) :].lstrip("\r\n")
+        if start >= 0 and not text[:start].strip():
+            return text[start + len(THINK_OPEN) :].strip(), ""
+        if prefilled:
+            return text.strip(), ""
+        return None, text
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One assistant message and what came back before the next one.
+
+    Attributes:
+        index: 0 for the first assistant message.
+        message: The assistant message.
+        results: The tool (or tool-result user) messages that follow it, in order.
+    """
+
+    index: int
+    message: Message
+    results: tuple[Message, ...] = ()
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def turns_of(messages: Sequence[Message]) -> tuple[Turn, ...]:
+    """Assistant turns with the messages that follow each of them, in linear time."""
+    turns: list[Turn] = []
+    current: Message | None = None
+    results: list[Message] = []
+    for message in messages:
+        if message.role == "assistant":
+            if current is not None:
+                turns.append(Turn(len(turns), current, tuple(results)))
+            current, results = message, []
+        elif current is not None:
+            results.append(message)
+    if current is not None:
+        turns.append(Turn(len(turns), current, tuple(results)))
+    return tuple(turns)
+
+
+def as_messages(value: object, *, role: str) -> tuple[Message, ...]:
+    """Canonical messages of a string (one message of `role`), a message, or a list of messages.
+
+    Raises:
+        DataError: Anything else.
+    """
+    if isinstance(value, str):
+        return (Message(role, value),)
+    if isinstance(value, Message | Mapping):
+        return (Message.of(value),)
+    if isinstance(value, Sequence) and not isinstance(value, bytes):
+        return tuple(Message.of(item) for item in value)
+    raise DataError(
+        f"expected text or a list of messages, got {type(value).__name__}: {value!r:.80}"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One completion to be scored, with its prompt and its dataset row.
+
+    Attributes:
+        prompt: Canonical messages.
+        completion: Canonical messages, the first assistant turn first.
+        columns: The dataset row: tests, reference, optimal_complexity, ...
+        group: All rollouts of one prompt share it (dataset column `uid`); None when unknown.
+        completion_ids: Token ids as TRL passes them, tool-result tokens included.
+        truncated: The completion was cut at the length limit.
+
+    Comparable but not hashable: it holds mappings.
+    """
+
+    prompt: tuple[Message, ...]
+    completion: tuple[Message, ...]
+    columns: Mapping[str, Any] = field(default_factory=dict)
+    group: str | None = None
+    completion_ids: tuple[int, ...] | None = None
+    truncated: bool = False
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @classmethod
+    def of(
+        cls,
+        prompt: object,
+        completion: object,
+        columns: Mapping[str, Any] | None = None,
+        *,
+        completion_ids: Sequence[int] | None = None,
+        truncated: bool | None = None,
+        eos_token_ids: Sequence[int] = (),
+    ) -> Sample:
+        """Build a sample from whatever a trainer or a file holds.
+
+        Args:
+            prompt: Text (one user message) or messages.
+            completion: Text (one assistant message) or messages.
+            columns: The dataset row; `uid` becomes the group, `truncated` is read from it.
+            completion_ids: Token ids of the completion.
+            truncated: Overrides the column `truncated`.
+            eos_token_ids: Where neither says, a completion whose last id is none of these was cut.
+        """
+        row = columns if columns is not None else {}
+        uid = row.get("uid")
+        ids = None if completion_ids is None else tuple(int(i) for i in completion_ids)
+        if truncated is None:
+            told = row.get("truncated")
+            if told is not None:
+                truncated = bool(told)
+            else:
+                truncated = bool(eos_token_ids and ids and ids[-1] not in eos_token_ids)
+        return cls(
+            prompt=as_messages(prompt, role="user"),
+            completion=as_messages(completion, role="assistant"),
+            columns=row,
+            group=None if uid is None else str(uid),
+            completion_ids=ids,
+            truncated=truncated,
+        )
+
+    @property
+    def think_prefilled(self) -> bool:
+        """Whether the rendered prompt ends by opening the reasoning."""
+        return bool(self.prompt) and self.prompt[-1].content.rstrip().endswith(THINK_OPEN)
+
+    @property
+    def turns(self) -> tuple[Turn, ...]:
+        """Assistant turns with the tool results that follow each."""
+        return turns_of(self.completion)
+
+    @property
+    def reasoning(self) -> str | None:
+        """Reasoning of the last assistant turn, or None."""
+        return self._last_split()[0]
+
+    @property
+    def answer(self) -> str:
+        """What follows the reasoning in the last assistant turn; empty where nothing does."""
+        return self._last_split()[1]
+
+    def code(self, language: str, *, bare: bool = False) -> str | None:
+        """Code of `language` in the answer (`assay.code_blocks.extract_code`), or None."""
+        return extract_code(self.answer, language, bare=bare).code
+
+    def trajectory(self) -> Trajectory:
+        """Prompt and completion as one trajectory."""
+        return Trajectory((*self.prompt, *self.completion))
+
+    def _last_split(self) -> tuple[str | None, str]:
+        for message in reversed(self.completion):
+            if message.role == "assistant":
+                return message.split(prefilled=self.think_prefilled)
+        return None, ""
+
+
+@dataclass(frozen=True, slots=True)
+class Trajectory:
+    """A whole conversation with tools, as a turn critic reviews it.
+
+    Attributes:
+        messages: System, user, assistant and tool messages in order.
+        tools: JSON schemas of the tools on offer; empty when unknown.
+        outcome: Reward of the whole run where it is known.
+        id: Where it comes from.
+    """
+
+    messages: tuple[Message, ...]
+    tools: tuple[Mapping[str, Any], ...] = ()
+    outcome: float | None = None
+    id: str = ""
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def turns(self) -> tuple[Turn, ...]:
+        """Assistant turns with the results that follow each."""
+        return turns_of(self.messages)
+
+
+def _text(content: object) -> str:
+    """Text of a message's content: a string, None (a pure tool call), or text blocks."""
+    if content is None:
+        return ""
+    if isinstance(content, str):
+        return content
+    if isinstance(content, Sequence) and not isinstance(content, bytes):
+        parts = []
+        for block in content:
+            if isinstance(block, str):
+                parts.append(block)
+            elif isinstance(block, Mapping) and isinstance(block.get("text"), str):
+                parts.append(block["text"])
+            else:
+                kind = block.get("type") if isinstance(block, Mapping) else type(block).__name__
+                raise DataError(
+                    f"only text content can be scored, got a block of type {kind!r}; "
+                    "replace it by a text description before scoring"
+                )
+        return "".join(parts)
+    raise DataError(f"message content must be text or text blocks, got {type(content).__name__}")
