@@ -232,13 +232,14 @@ class Route(Reward):
         rows: dict[str, list[int]] = {}
         for index, sample in enumerate(samples):
             value = sample.columns[self.column]
-            if value not in self.routes and self.default is None:
+            known = isinstance(value, str) and value in self.routes
+            if not known and self.default is None:
                 raise DataError(
                     f"column {self.column!r} is {value!r}, which names no route; have "
                     f"{sorted(self.routes)}, or give Route a default",
                     index,
                 )
-            rows.setdefault(value if value in self.routes else "default", []).append(index)
+            rows.setdefault(value if known else "default", []).append(index)
         scores: list[Score] = [Score.skip("") for _ in samples]
         for name, child in self.children().items():
             chosen = rows.get(name, [])
@@ -366,9 +367,7 @@ class Ensemble(Reward):
 
     def score(self, samples: Sequence[Sample]) -> list[Score]:
         """Evaluate every member on every row, then reduce."""
-        columns = {
-            name: self.part(name, child, samples) for name, child in self.children().items()
-        }
+        columns = {name: self.part(name, child, samples) for name, child in self.children().items()}
         return [
             self._reduce({name: scores[i] for name, scores in columns.items()})
             for i in range(len(samples))
@@ -425,9 +424,7 @@ def _named(mapping: Any, what: str, kinds: tuple[type, ...]) -> dict[str, Any]:
     return dict(mapping)
 
 
-def _derive(
-    reward: Reward, span: tuple[float, float], children: Any
-) -> None:
+def _derive(reward: Reward, span: tuple[float, float], children: Any) -> None:
     """Set what follows from the components: range, columns, scope."""
     children = list(children)
     object.__setattr__(reward, "range", span)

@@ -26,9 +26,7 @@ def world() -> tuple[int, int]:
     return distributed.get_rank(), distributed.get_world_size()
 
 
-def evaluate_groups(
-    reward: Reward, samples: Sequence[Sample]
-) -> tuple[list[Score], list[Score]]:
+def evaluate_groups(reward: Reward, samples: Sequence[Sample]) -> tuple[list[Score], list[Score]]:
     """Score every group once over all ranks.
 
     Returns:
