@@ -26,7 +26,7 @@ _TAG = re.compile(r"[\w+#]+")
 
 @dataclass(frozen=True, slots=True)
 class CodeBlock:
-    """One fenced block: its tag (lower case, empty if none), its code, and whether it was closed."""
+    """One fenced block: its tag (lower case, or empty), its code, and whether it was closed."""
 
     tag: str
     code: str

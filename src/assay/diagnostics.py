@@ -7,7 +7,7 @@ variable, so that rewards themselves stay without state.
 from __future__ import annotations
 
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar, Token
@@ -27,7 +27,7 @@ class Recorder:
     """Collects seconds by path while it is entered."""
 
     def __init__(self) -> None:
-        self.seconds: Counter[str] = Counter()
+        self.seconds: defaultdict[str, float] = defaultdict(float)
         self._token: Token[Recorder | None] | None = None
         self._start = 0.0
 
@@ -115,7 +115,7 @@ def emit(
         leaf = leaf_scores(scores, path)
         values = [score.value for score in leaf]
         if log_metric is not None:
-            states = Counter(score.status for score in leaf)
+            states: Counter[str] = Counter(score.status for score in leaf)
             for state in _STATES:
                 log_metric(f"{key}/{state}", float(states[state]))
             log_metric(f"{key}/zeroed", float(_zeroed(scores, path)))

@@ -6,6 +6,7 @@ files and servers call `evaluate`, the checked form of `score`.
 
 from __future__ import annotations
 
+import inspect
 import math
 import re
 from abc import ABC, abstractmethod
@@ -179,9 +180,11 @@ class Reward(ABC):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        cls.__hash__ = None  # type: ignore[method-assign, assignment]
-        if not hasattr(cls, "name") and "name" not in cls.__dict__.get("__annotations__", {}):
-            cls.name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", cls.__name__).lower()
+        cls.__hash__ = None
+        if not hasattr(cls, "name") and "name" not in inspect.get_annotations(cls):
+            cls.name = re.sub(
+                r"(?<=[a-z0-9])(?=[A-Z])", "_", cls.__qualname__.rsplit(".", 1)[-1]
+            ).lower()
 
     @property
     def __name__(self) -> str:
