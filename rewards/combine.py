@@ -118,17 +118,26 @@ class WeightedSum(Reward):
         return {name: term.weight for name, term in self.terms.items()}
 
     def split(self) -> tuple[list[Reward], list[float]]:
-        """Rewards and weights apart, for `GRPOConfig(reward_weights=...)` and GDPO.
+        """Rewards and weights apart, for per-objective normalisation (GDPO, arXiv:2601.05242).
+
+        Use as `GRPOTrainer(reward_funcs=rewards)` with `GRPOConfig(reward_weights=weights,
+        multi_objective_aggregation="normalize_then_sum")`.
 
         Raises:
-            ConfigError: A term is gated (gates live only inside one reward function), or counts a
-                missing score as 0 (a trainer that sums the parts does so for every one).
+            ConfigError: A term is gated or counts a missing score as 0: both rules live only inside
+                one reward function. Mind that TRL's `sum_then_normalize` counts every missing part
+                as 0; `normalize_then_sum` leaves it out.
         """
         for name, term in self.terms.items():
             if term.gate is not None:
                 raise ConfigError(
                     f"cannot split: term {name!r} is gated by {term.gate!r}, and a trainer that "
                     "adds separate rewards knows no gates; use the sum as one reward"
+                )
+            if term.on_missing == "zero":
+                raise ConfigError(
+                    f"cannot split: term {name!r} counts a missing score as 0, and what a trainer "
+                    "does with one is its own rule; use the sum as one reward"
                 )
         rewards = []
         for name, term in self.terms.items():

@@ -229,7 +229,7 @@ class Reward(ABC):
         Raises:
             DataError: A needed column is missing, or a column has a name that TRL uses itself.
         """
-        names = _column_names(dataset)
+        names = column_names(dataset)
         if names is None:
             return
         if taken := sorted(names & RESERVED_COLUMNS):
@@ -392,7 +392,11 @@ def _as_bool(value: Any) -> bool:
     raise ContractError(f"Score.passed must be True, False or None, got {value!r}")
 
 
-def _column_names(dataset: object) -> set[str] | None:
+def column_names(dataset: object) -> set[str] | None:
+    """Columns of a `datasets.Dataset`, a mapping of columns, or rows; None where unknown.
+
+    Of rows only the columns that all of them have, and any reserved name.
+    """
     names = getattr(dataset, "column_names", None)
     if names is None and isinstance(dataset, Mapping):
         names = dataset.keys()

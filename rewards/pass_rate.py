@@ -1,0 +1,183 @@
+"""The correctness reward: the share of a problem's tests that a program passes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from assay.code_blocks import extract_code
+from assay.errors import ConfigError, DataError
+from assay.fingerprint import configuration_fingerprint
+from assay.messages import Sample
+from assay.reward import Reward, Score, column_names
+from assay.rewards.program_tests import ProgramTests, read_tests
+from assay.sandbox import Job, Limits, Result, Sandbox, Verdict, default_sandbox
+from assay.sandbox.job import Comparison
+
+
+@dataclass(frozen=True)
+class PassRate(Reward):
+    r"""R_correctness = tests passed / tests; `passed` iff all of them, counted on integers.
+
+    Programs run in a sandbox; expected outputs never enter their process. A completion without
+    code scores 0. An internal error of the sandbox makes the score `failed`, never 0.
+
+    Source: Nanbeige4.1-3B report (arXiv:2602.13367), code RL stage 1. Whether the rate or the
+    binary reward trains better is open in the literature: both are here.
+
+    Args:
+        sandbox: Where programs run; None takes the best backend that works on this machine.
+        language: Language of the programs, a key of `assay.sandbox.languages.LANGUAGES`.
+        binary: 1 if every test passes, else 0. The run then stops at the first failure.
+        bare: What a completion without a code block is: `False` no code; `True` code as it is;
+            `"continue"` the continuation of the prompt (HumanEval's raw form).
+        limits: Time, memory and output of each test.
+        comparison: How outputs are compared (`assay.sandbox.Job`).
+        stop_after_failures: Stop a program after so many failed tests; the rate is then a lower
+            bound and `info["lower_bound"]` says so.
+        column: Dataset column with the tests (`assay.rewards.program_tests` shows the forms); rows
+            without it may have HumanEval's `test` and `entry_point`.
+        no_tests: What a row without tests is: `error` a DataError, `skip` a skipped score.
+
+    Raises:
+        DataError: A row has no tests or unreadable ones; `index` says which.
+        SandboxError: No backend works here (`evaluate` makes it a `failed` batch).
+
+    Example:
+        >>> reward = PassRate()
+        >>> tests = ['[{"stdin": "1 2", "expected": "3"}, {"stdin": "0 1", "expected": "1"}]']
+        >>> reward(completions=["```python\nprint(sum(map(int, input().split())))\n```"],
+        ...        tests=tests)
+        [1.0]
+    """
+
+    sandbox: Sandbox | None = None
+    language: str = "python"
+    binary: bool = False
+    bare: Literal[False, True, "continue"] = False
+    limits: Limits = field(default_factory=Limits)
+    comparison: Comparison = "tokens"
+    stop_after_failures: int | None = None
+    column: str = "tests"
+    no_tests: Literal["error", "skip"] = "error"
+    name: str = "pass_rate"
+
+    range = (0.0, 1.0)
+
+    def __post_init__(self) -> None:
+        if self.sandbox is not None and not isinstance(self.sandbox, Sandbox):
+            raise ConfigError(
+                f"PassRate.sandbox must be a Sandbox or None, got {type(self.sandbox).__name__}"
+            )
+        if self.bare not in (False, True, "continue"):
+            raise ConfigError(
+                f"PassRate.bare must be one of {{False, True, 'continue'}}, got {self.bare!r}"
+            )
+        if self.no_tests not in ("error", "skip"):
+            raise ConfigError(
+                f"PassRate.no_tests must be one of {{'error', 'skip'}}, got {self.no_tests!r}"
+            )
+
+    def fingerprint(self) -> str:
+        """As every reward's, with the backend that None stands for on this machine."""
+        return configuration_fingerprint(replace(self, sandbox=self.sandbox or default_sandbox()))
+
+    def check(self, dataset: object) -> None:
+        """Also: either the tests column or HumanEval's two must be there."""
+        super().check(dataset)
+        names = column_names(dataset)
+        if names is None or self.column in names or {"test", "entry_point"} <= names:
+            return
+        if self.no_tests == "error":
+            raise DataError(
+                f"reward {self.name!r} needs a dataset column {self.column!r}, or HumanEval's "
+                f"'test' and 'entry_point'; the dataset has {sorted(names)}"
+            )
+
+    def score(self, samples: Sequence[Sample]) -> list[Score]:
+        """Read all tests, then run all programs in one batch."""
+        rows = [self._tests(sample, index) for index, sample in enumerate(samples)]
+        scores: list[Score | None] = [None] * len(samples)
+        jobs: list[Job] = []
+        places: list[int] = []
+        notes: list[str] = []
+        for index, (sample, row) in enumerate(zip(samples, rows, strict=True)):
+            if not row.tests:
+                scores[index] = Score.skip("the row has no tests")
+                continue
+            program, note = self._program(sample, row)
+            if program is None:
+                info = {"passed": 0, "total": len(row.tests)}
+                scores[index] = Score.of(0.0, passed=False, note=note, info=info)
+                continue
+            jobs.append(self._job(program, row))
+            places.append(index)
+            notes.append(note)
+        if jobs:
+            results = (self.sandbox or default_sandbox()).run(jobs)
+            for index, note, result in zip(places, notes, results, strict=True):
+                scores[index] = self._score(result, note)
+        return [score for score in scores if score is not None]
+
+    def _tests(self, sample: Sample, index: int) -> ProgramTests:
+        prompt = sample.prompt[-1].content if sample.prompt else ""
+        try:
+            row = read_tests(sample.columns, prompt, self.column)
+        except DataError as error:
+            raise DataError(f"reward {self.name!r}: {error}", index) from None
+        if not row.tests and self.no_tests == "error":
+            raise DataError(
+                f"reward {self.name!r}: the row has no tests; give it a column {self.column!r} or "
+                "HumanEval's 'test' and 'entry_point', route it elsewhere, or set no_tests='skip'",
+                index,
+            )
+        return row
+
+    def _program(self, sample: Sample, row: ProgramTests) -> tuple[str | None, str]:
+        found = extract_code(sample.answer, self.language, bare=bool(self.bare))
+        if found.code is None or not found.code.strip():
+            return None, found.note or "the code block is empty"
+        if found.note == "bare code" and self.bare == "continue":
+            prompt = sample.prompt[-1].content if sample.prompt else ""
+            return prompt + found.code, found.note
+        # Imports and helpers that the problem gives may be left out by the answer.
+        lead = "" if found.code.lstrip().startswith("from __future__") else row.prelude
+        return (f"{lead}\n\n{found.code}" if lead else found.code), found.note
+
+    def _job(self, program: str, row: ProgramTests) -> Job:
+        stop = 1 if self.binary else self.stop_after_failures
+        return Job(
+            program,
+            row.tests,
+            language=self.language,
+            limits=self.limits,
+            comparison=self.comparison,
+            stop_after_failures=stop,
+        )
+
+    def _score(self, result: Result, note: str) -> Score:
+        verdicts = [str(test.verdict) if test.run else "-" for test in result.tests]
+        info: dict[str, Any] = {
+            "verdict": str(result.verdict),
+            "passed": result.passed,
+            "total": result.total,
+            "tests": verdicts,
+            "isolation": dict(result.isolation),
+        }
+        if result.lower_bound:
+            info["lower_bound"] = True
+        if forgeable := sum(test.forgeable for test in result.tests):
+            info["forgeable"] = forgeable
+        if result.verdict is Verdict.IE:
+            reasons = [test.reason for test in result.tests if test.verdict is Verdict.IE]
+            reason = result.message or (reasons[0] if reasons else "no reason given")
+            return Score.fail(f"sandbox: {reason}", info=info)
+        full = result.passed == result.total and result.total > 0
+        notes = [note, f"{result.passed} of {result.total} tests passed"]
+        worst = next((t for t in result.tests if t.run and t.verdict is result.verdict), None)
+        if not full and (worst is not None or result.message):
+            reason = worst.reason if worst is not None and worst.reason else result.message
+            notes.append(f"{result.verdict}: {reason}" if reason else str(result.verdict))
+        value = float(full) if self.binary else result.passed / result.total
+        return Score.of(value, passed=full, note="; ".join(n for n in notes if n), info=info)

@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pytest
+
+from assay.errors import ConfigError
+from assay.fingerprint import configuration_fingerprint, fingerprint_of
+from assay.rewards import Clip, Mapped, Term, WeightedSum
+from tests.samples import FromColumn
+
+
+@dataclass(frozen=True)
+class Settings:
+    a: int = 1
+    seen: int = field(default=0, metadata={"fingerprint": False})
+
+
+def test_different_values_differ() -> None:
+    values = [None, 0, 0.0, False, "", "0", b"", b"0", (), {}, set(), [0], [[0]], {"a": 0}]
+    values += [{"a": [0]}, {0}, {"ab": "c"}, {"a": "bc"}, ["ab", "c"], ["a", "bc"]]
+    prints = [fingerprint_of(v) for v in values]
+    assert len(set(prints)) == len(prints)
+
+
+def test_order_of_a_mapping_or_set_does_not_matter() -> None:
+    assert fingerprint_of({"a": 1, 2: 3}) == fingerprint_of({2: 3, "a": 1})
+    assert fingerprint_of({"a", "b"}) == fingerprint_of({"b", "a"})
+
+
+def test_fields_marked_so_do_not_count() -> None:
+    assert configuration_fingerprint(Settings()) == configuration_fingerprint(Settings(seen=5))
+    assert configuration_fingerprint(Settings()) != configuration_fingerprint(Settings(a=2))
+
+
+def test_files_count_by_content(tmp_path: Path) -> None:
+    one, other = tmp_path / "one", tmp_path / "other"
+    one.write_text("weights")
+    other.write_text("weights")
+    assert fingerprint_of(one) == fingerprint_of(other)
+    other.write_text("Weights")
+    assert fingerprint_of(one) != fingerprint_of(other)
+
+
+def test_what_changes_a_score_changes_the_fingerprint_of_the_whole() -> None:
+    base = WeightedSum({"a": Term(Mapped(FromColumn(), Clip(-1, 1)))})
+    variants = [
+        replace(base, terms={"a": Term(Mapped(FromColumn(), Clip(-1, 2)))}),
+        replace(base, terms={"a": Term(Mapped(FromColumn("y"), Clip(-1, 1)))}),
+        replace(base, terms={"a": Term(Mapped(FromColumn(), Clip(-1, 1)), weight=2)}),
+        replace(base, terms={"b": Term(Mapped(FromColumn(), Clip(-1, 1)))}),
+    ]
+    assert len({r.fingerprint() for r in [base, *variants]}) == 5
+
+
+def test_unknown_objects_are_refused_by_name() -> None:
+    with pytest.raises(ConfigError, match=r"cannot fingerprint a builtins\.object"):
+        fingerprint_of({"x": object()})
+
+
+def test_stable_over_processes() -> None:
+    code = (
+        "from assay.rewards import *; from tests.samples import FromColumn;"
+        "print(WeightedSum({'a': Term(FromColumn(), weight=2)}).fingerprint())"
+    )
+    prints = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            capture_output=True,
+            text=True,
+            check=True,
+            env={"PYTHONHASHSEED": str(seed), "PYTHONPATH": str(Path(__file__).parents[2])},
+        ).stdout
+        for seed in (1, 2)
+    }
+    prints.add(WeightedSum({"a": Term(FromColumn(), weight=2)}).fingerprint() + "\n")
+    assert len(prints) == 1
