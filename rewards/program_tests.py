@@ -96,6 +96,7 @@ def check_tests(test: str, entry_point: str, prompt: str = "") -> tuple[AssertTe
     if not checks or len(checks[-1].args.args) != 1:
         raise DataError("column 'test' must define check(candidate), as HumanEval does")
     check = checks[-1]
+    whole = f"{ast.unparse(check)}\ncheck({entry_point})"
     rename = _Rename(check.args.args[0].arg, entry_point)
     shared = [node for node in module.body if node is not check]
     setup = [*_helpers(prompt, entry_point), *shared]
@@ -112,7 +113,6 @@ def check_tests(test: str, entry_point: str, prompt: str = "") -> tuple[AssertTe
         elif not _docstring(statement):
             setup.append(statement)
     if not tests:
-        whole = f"{ast.unparse(check)}\ncheck({entry_point})"
         return (AssertTest(whole, setup="\n".join(map(ast.unparse, setup))),)
     return tuple(tests)
 
