@@ -1,0 +1,83 @@
+"""The command `assay score`: runs a job, or says what it would do, and prints what came of it."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+from pathlib import Path
+from typing import Any, NoReturn
+
+from rich.console import Console
+
+from assay.errors import AssayError, ConfigError
+from assay.judges.offline import OfflineJob, Report
+from assay.judges.plan import plan
+from assay.judges.plan_table import print_plan
+from assay.judges.progress import Terminal
+from assay.judges.summary_table import print_summary
+
+
+def dry_run(job: OfflineJob, *, json_file: Path | None, quiet: bool) -> int:
+    """Say what `job` would do; its exit code."""
+    with Terminal(Console(stderr=True), quiet=quiet) as listener:
+        planned = plan(job, listener)
+    if json_file is not None:
+        _write_json(json_file, planned.to_json())
+    if not quiet:
+        print_plan(planned, job, Console())
+    return 0
+
+
+def run(job: OfflineJob, *, json_file: Path | None, quiet: bool) -> int:
+    """Run `job`; its exit code.
+
+    SIGINT and SIGTERM (a cluster's warning before it kills) end it in good order.
+    """
+    signal.signal(signal.SIGTERM, _interrupt)
+    listener = Terminal(Console(stderr=True), quiet=quiet)
+    try:
+        with listener:
+            report = job.run(listener)
+    except KeyboardInterrupt:
+        print("assay: stopped before anything was scored", file=sys.stderr)
+        return 1
+    except (AssayError, OSError) as error:
+        if listener.in_progress and not isinstance(error, ConfigError):
+            print(
+                f"assay: what was scored so far is in {job.output}; mend the cause and continue "
+                "with the same command and --resume",
+                file=sys.stderr,
+            )
+        raise
+    if json_file is not None:
+        _write_json(json_file, report.to_json())
+    if not quiet:
+        print_summary(report.summary, job.reward, Console())
+        print(_closing(report, job), file=sys.stderr)
+    if report.stopped:
+        print(
+            f"assay: stopped; {report.already + report.written:,} of {report.selected:,} rows are "
+            f"in {job.output}; continue with the same command and --resume",
+            file=sys.stderr,
+        )
+    return int(report.stopped)
+
+
+def _closing(report: Report, job: OfflineJob) -> str:
+    seconds = report.seconds[""]
+    rate = f"{report.written / seconds:,.1f} rows/s" if report.written else "nothing left to do"
+    extra = f", {report.already:,} were there before" if report.already else ""
+    bad = f", {report.bad:,} bad rows left out" if report.bad else ""
+    return (
+        f"{report.written:,} rows scored in {seconds:,.1f} s ({rate}){extra}{bad}; "
+        f"results: {job.output}"
+    )
+
+
+def _write_json(path: Path, value: dict[str, Any]) -> None:
+    path.write_text(json.dumps(value, indent=2, allow_nan=False) + "\n")
+
+
+def _interrupt(*_: object) -> NoReturn:
+    raise KeyboardInterrupt
