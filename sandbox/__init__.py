@@ -2,3 +2,36 @@
 
 if __name__ != "assay.sandbox":
     raise ImportError("import assay.sandbox, not sandbox")
+
+from assay.errors import SandboxError
+from assay.sandbox.bubblewrap import Bubblewrap
+from assay.sandbox.choice import default_sandbox
+from assay.sandbox.job import (
+    AssertTest,
+    FunctionTest,
+    Job,
+    Limits,
+    Result,
+    StdioTest,
+    TestResult,
+    Verdict,
+)
+from assay.sandbox.process import BoundedWorker, CallFailure
+from assay.sandbox.sandbox import Sandbox
+
+__all__ = [
+    "AssertTest",
+    "BoundedWorker",
+    "Bubblewrap",
+    "CallFailure",
+    "FunctionTest",
+    "Job",
+    "Limits",
+    "Result",
+    "Sandbox",
+    "SandboxError",
+    "StdioTest",
+    "TestResult",
+    "Verdict",
+    "default_sandbox",
+]

@@ -1,0 +1,255 @@
+"""Comparison of what a program gave with what was expected, on plain data, in our own process.
+
+Outputs are bytes and never become objects of the program; values arrive as text that
+`inner_value` wrote and are rebuilt from exact built-in types.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from typing import Any
+
+from assay.errors import ConfigError
+from assay.sandbox.job import Comparison
+
+_NUMBER = re.compile(rb"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?|[+-]?inf|nan", re.ASCII)
+_LONGEST_NUMBER = 400
+
+
+class Opaque:
+    """A value that is no plain data, by the name of its type; equal to nothing."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return f"<{self.name} object>"
+
+
+def outputs_equal(
+    stdout: bytes, expected: str, comparison: Comparison, abs_tol: float, rel_tol: float
+) -> bool:
+    """Whether a program's output is the expected one.
+
+    Args:
+        stdout: What the program wrote.
+        expected: What it should have written.
+        comparison: One of the modes of `Job.comparison`.
+        abs_tol: Absolute tolerance for `floats` and for floats in `json`.
+        rel_tol: Relative tolerance for the same.
+    """
+    wanted = expected.encode("utf-8", "surrogatepass")
+    if comparison == "exact":
+        return stdout == wanted
+    if comparison == "tokens":
+        return stdout.split() == wanted.split()
+    if comparison == "floats":
+        got_tokens, wanted_tokens = stdout.split(), wanted.split()
+        return len(got_tokens) == len(wanted_tokens) and all(
+            _tokens_close(got, want, abs_tol, rel_tol)
+            for got, want in zip(got_tokens, wanted_tokens, strict=True)
+        )
+    if comparison == "unordered":
+        return _lines(stdout) == _lines(wanted)
+    if comparison == "json":
+        try:
+            return values_equal(json.loads(stdout), json.loads(wanted), abs_tol, rel_tol)
+        except (ValueError, RecursionError):
+            return False
+    raise ConfigError(
+        f"comparison must be one of exact, tokens, floats, unordered, json; got {comparison!r}"
+    )
+
+
+def _lines(text: bytes) -> Counter[bytes]:
+    return Counter(b" ".join(line.split()) for line in text.split(b"\n") if line.strip())
+
+
+def _tokens_close(got: bytes, want: bytes, abs_tol: float, rel_tol: float) -> bool:
+    if got == want:
+        return True
+    if max(len(got), len(want)) > _LONGEST_NUMBER:
+        return False
+    if not (_NUMBER.fullmatch(got) and _NUMBER.fullmatch(want)):
+        return False
+    return _close(float(got), float(want), abs_tol, rel_tol)
+
+
+def _close(got: float, want: float, abs_tol: float, rel_tol: float) -> bool:
+    """|got - want| <= max(abs_tol, rel_tol |want|); NaN matches NaN only, infinity itself only."""
+    if math.isnan(got) or math.isnan(want):
+        return math.isnan(got) and math.isnan(want)
+    if math.isinf(got) or math.isinf(want):
+        return got == want
+    return abs(got - want) <= max(abs_tol, rel_tol * abs(want))
+
+
+def decode_value(data: bytes) -> Any:
+    """The plain value behind the text that `inner_value.dump` wrote.
+
+    Raises:
+        ValueError: Not such a text (the program wrote to the channel itself, say).
+    """
+    try:
+        return _rebuild(json.loads(data))
+    except (RecursionError, TypeError, AttributeError, IndexError, KeyError) as error:
+        raise ValueError(f"not a value: {type(error).__name__}") from None
+
+
+def _rebuild(node: Any) -> Any:
+    if not isinstance(node, list):
+        if isinstance(node, dict):
+            raise ValueError("not a value: a bare object")
+        return node
+    tag, *rest = node
+    if tag == "l":
+        return [_rebuild(one) for one in rest]
+    if tag == "s":
+        return Unordered(_rebuild(one) for one in rest)
+    if tag == "d":
+        return Pairs((_rebuild(key), _rebuild(value)) for key, value in rest)
+    if tag == "f":
+        return float(rest[0])
+    if tag == "i":
+        return int(rest[0], 16)
+    if tag == "c":
+        return complex(_rebuild(rest[0]), _rebuild(rest[1]))
+    if tag == "b":
+        return bytes.fromhex(rest[0])
+    if tag == "o":
+        return Opaque(str(rest[0]))
+    raise ValueError(f"not a value: unknown tag {tag!r}")
+
+
+class Unordered(list[Any]):
+    """The elements of a set, whatever they are."""
+
+
+class Pairs(list[tuple[Any, Any]]):
+    """The items of a mapping, whatever its keys are."""
+
+
+def values_equal(got: Any, want: Any, abs_tol: float = 0.0, rel_tol: float = 0.0) -> bool:
+    """Whether plain values are equal.
+
+    Lists and tuples are the same thing; 1 and 1.0 are equal, True and 1 are not; NaN equals NaN;
+    floats (not pairs of integers) may differ by the tolerance; a set only equals a set; where the
+    expected mapping comes from JSON, keys such as 1 and "1" are the same.
+
+    Args:
+        got: The program's value, as `decode_value` gives it (or from JSON).
+        want: The expected value: plain Python data.
+        abs_tol: Absolute tolerance for floats.
+        rel_tol: Relative tolerance for floats.
+
+    >>> values_equal([[1, 2.0]], ((1, 2),)), values_equal(True, 1), values_equal(float("nan"), 0)
+    (True, False, False)
+    """
+    try:
+        return _equal(got, want, abs_tol, rel_tol)
+    except RecursionError:
+        return False
+
+
+def _equal(got: Any, want: Any, abs_tol: float, rel_tol: float) -> bool:
+    if isinstance(want, bool) or isinstance(got, bool):
+        return isinstance(want, bool) and isinstance(got, bool) and got == want
+    if isinstance(want, int) and isinstance(got, int):
+        return got == want
+    if isinstance(want, int | float) and isinstance(got, int | float):
+        return _numbers_equal(got, want, abs_tol, rel_tol)
+    if isinstance(want, int | float | complex) and isinstance(got, int | float | complex):
+        return got == want or (
+            abs(got - want) <= max(abs_tol, rel_tol * abs(want)) and abs_tol + rel_tol > 0
+        )
+    if want is None or isinstance(want, str):
+        return type(got) is type(want) and got == want
+    if isinstance(want, bytes | bytearray):
+        return isinstance(got, bytes) and got == bytes(want)
+    if isinstance(want, Pairs | Mapping) or isinstance(got, Pairs | Mapping):
+        return _mappings_equal(got, want, abs_tol, rel_tol)
+    if isinstance(want, Unordered | AbstractSet) or isinstance(got, Unordered):
+        both = isinstance(want, Unordered | AbstractSet) and isinstance(got, Unordered)
+        return both and _sets_equal(list(got), list(want), abs_tol, rel_tol)
+    if isinstance(want, Sequence) and isinstance(got, list | tuple):
+        return len(got) == len(want) and all(
+            _equal(one, other, abs_tol, rel_tol) for one, other in zip(got, want, strict=True)
+        )
+    return False
+
+
+def _numbers_equal(got: int | float, want: int | float, abs_tol: float, rel_tol: float) -> bool:
+    if got == want:
+        return True
+    try:
+        return _close(float(got), float(want), abs_tol, rel_tol)
+    except OverflowError:
+        return False
+
+
+def _items(mapping: Any) -> list[tuple[Any, Any]] | None:
+    if isinstance(mapping, Pairs):
+        return list(mapping)
+    return list(mapping.items()) if isinstance(mapping, Mapping) else None
+
+
+def _mappings_equal(got: Any, want: Any, abs_tol: float, rel_tol: float) -> bool:
+    left, right = _items(got), _items(want)
+    if left is None or right is None or len(left) != len(right):
+        return False
+    from_json = all(isinstance(key, str) for key, _ in right)
+    table: dict[str, Any] = {}
+    for key, value in left:
+        table[_key(key, from_json)] = value
+    if len(table) != len(left):
+        return False
+    for key, value in right:
+        name = _key(key, from_json)
+        if name not in table or not _equal(table[name], value, abs_tol, rel_tol):
+            return False
+    return True
+
+
+def _key(key: Any, from_json: bool) -> str:
+    """A text that is the same for keys that count as the same."""
+    if from_json:
+        if isinstance(key, str):
+            return "s" + key
+        if key is None or isinstance(key, int | float):
+            return "s" + json.dumps(key)
+    return _canonical(key)
+
+
+def _canonical(value: Any) -> str:
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if isinstance(value, list | tuple) and not isinstance(value, Unordered | Pairs):
+        return "[" + ",".join(_canonical(one) for one in value) + "]"
+    if isinstance(value, Unordered | AbstractSet):
+        return "{" + ",".join(sorted(_canonical(one) for one in value)) + "}"
+    if isinstance(value, int) and not isinstance(value, bool):
+        return hex(value)
+    return f"{type(value).__name__}:{value!r}"
+
+
+def _sets_equal(left: list[Any], right: list[Any], abs_tol: float, rel_tol: float) -> bool:
+    if len(left) != len(right):
+        return False
+    if Counter(map(_canonical, left)) == Counter(map(_canonical, right)):
+        return True
+    if len(left) > 200 or abs_tol + rel_tol == 0:
+        return False
+    rest = list(right)
+    for one in left:
+        match = next(
+            (i for i, other in enumerate(rest) if _equal(one, other, abs_tol, rel_tol)), -1
+        )
+        if match < 0:
+            return False
+        del rest[match]
+    return True

@@ -1,0 +1,68 @@
+"""How the inner modules get into a sandbox: as source text, through the control channel.
+
+Nothing of the library has to be visible in the sandbox's file system, and every backend starts its
+inside the same way: `python -s -S -P -c BOOT`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from assay.sandbox import wire
+
+#: In the order of their imports.
+_MODULES = (
+    "wire",
+    "inner_kernel",
+    "inner_value",
+    "inner_guest",
+    "inner_meter",
+    "inner_seccomp",
+    "inner_supervisor",
+    "inner_zygote",
+)
+
+#: Reads one request (the sources and the start data) from descriptor FD, then serves.
+BOOT = """
+import sys, os, marshal
+fd = int(sys.argv[1])
+def take(size):
+    data = b""
+    while len(data) < size:
+        more = os.read(fd, size - len(data))
+        if not more:
+            os._exit(0)
+        data += more
+    return data
+start = marshal.loads(take(int.from_bytes(take(4), "little")))
+kind = type(sys)
+package = kind("assay.sandbox")
+sys.modules["assay"] = kind("assay")
+sys.modules["assay"].sandbox = package
+sys.modules["assay.sandbox"] = package
+for name, source in start.pop("modules"):
+    module = kind("assay.sandbox." + name)
+    sys.modules[module.__name__] = module
+    setattr(package, name, module)
+    exec(compile(source, "<assay " + name + ">", "exec"), module.__dict__)
+main = package.inner_zygote
+del source, module, kind, package, name
+main.serve(fd, start)
+"""
+
+
+def start_request(
+    files: dict[str, int], cgroup: str, path: tuple[str, ...], preload: tuple[str, ...]
+) -> bytes:
+    """The first request of a worker."""
+    folder = Path(__file__).parent
+    modules = [(name, (folder / f"{name}.py").read_text("utf-8")) for name in _MODULES]
+    return wire.pack_request(
+        {
+            "modules": modules,
+            "files": files,
+            "cgroup": cgroup,
+            "path": list(path),
+            "preload": list(preload),
+        }
+    )

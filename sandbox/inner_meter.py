@@ -1,0 +1,146 @@
+"""Measures and bounds what a program uses: by cgroup where its files are open, else by polling.
+
+Runs inside the sandbox: standard library only, few imports.
+"""
+
+from __future__ import annotations
+
+import os
+
+from assay.sandbox import wire
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_TICK_NS = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
+_PAGE = os.sysconf("SC_PAGE_SIZE")
+
+
+class Meter:
+    """The counters of one worker.
+
+    Attributes:
+        groups: Open `cgroup.procs` files that each program joins.
+        memory: Whether a cgroup bounds memory.
+        interval_ms: How often a running program is looked at.
+    """
+
+    def __init__(self, files: dict[str, int]) -> None:
+        self.files = files
+        self.groups = tuple(fd for name, fd in files.items() if name.startswith("procs"))
+        self.memory = "memory_limit" in files
+        self.interval_ms = 20 if self.memory else 8
+        self.limit = 0
+        self.kills = 0
+        self.cpu_before = 0
+        self.highest = 0
+        self.total_ns = 0
+        self.lost_ns = 0
+        self.pids = 0
+
+    def configure(self, limits: dict[str, Any]) -> None:
+        """Set the limits of a submission."""
+        memory = int(limits["memory"])
+        if self.memory and memory != self.limit:
+            names = ["memory_limit", "swap_limit"]
+            if memory > self.limit and self.limit:
+                names.reverse()
+            for name in names:  # v1 wants limit <= limit with swap at every moment
+                self._write(name, str(memory if name == "memory_limit" or self._v1() else 0))
+        self.limit = memory
+        if "pids_limit" in self.files and limits["processes"] != self.pids:
+            self.pids = int(limits["processes"])
+            self._write("pids_limit", str(self.pids))
+
+    def start(self) -> None:
+        """Before a test."""
+        self.highest = self.total_ns = self.lost_ns = 0
+        if self.memory:
+            self.kills = self._kills()
+            self._write("memory_peak", "0")
+        if "cpu" in self.files:
+            self.cpu_before = self._cpu()
+
+    def stop(self) -> tuple[int, int, bool]:
+        """After a test, with nothing of it left: CPU ns, peak bytes, whether memory ran out."""
+        peak, killed = self.highest, False
+        if self.memory:
+            killed = self._kills() > self.kills
+            if "memory_peak" in self.files:
+                peak = max(peak, self._number("memory_peak"))
+        elif self.highest > self.limit:
+            killed = True
+        cpu = self._cpu() - self.cpu_before if "cpu" in self.files else self.total_ns
+        return cpu, peak, killed
+
+    def exceeded(self, cpu_ns: int, reaped_ns: int) -> int:
+        """While a test runs: `wire.CPU`, `wire.MEMORY` or `wire.NONE`."""
+        if "cpu" in self.files:
+            if self._cpu() - self.cpu_before > cpu_ns:
+                return wire.CPU
+            if self.memory:
+                return wire.NONE
+        live_ns, resident = _tree()
+        total = live_ns + reaped_ns + self.lost_ns
+        if total < self.total_ns:  # a process vanished that nobody waited for
+            self.lost_ns += self.total_ns - total
+            total = self.total_ns
+        self.total_ns = total
+        if not self.memory:
+            self.highest = max(self.highest, resident + _temporary())
+            if self.highest > self.limit:
+                return wire.MEMORY
+        return wire.CPU if total > cpu_ns else wire.NONE
+
+    def _v1(self) -> bool:
+        return "memory_oom" in self.files
+
+    def _write(self, name: str, text: str) -> None:
+        if name in self.files:
+            os.pwrite(self.files[name], text.encode(), 0)
+
+    def _number(self, name: str) -> int:
+        return int(os.pread(self.files[name], 64, 0))
+
+    def _kills(self) -> int:
+        name = "memory_oom" if self._v1() else "memory_events"
+        data = os.pread(self.files[name], 4096, 0)
+        where = data.find(b"oom_kill ")
+        return int(data[where + 9 :].split(None, 1)[0]) if where >= 0 else 0
+
+    def _cpu(self) -> int:
+        data = os.pread(self.files["cpu"], 512, 0)
+        if data.startswith(b"usage_usec"):
+            return int(data.split(None, 2)[1]) * 1000
+        return int(data)
+
+
+def _tree() -> tuple[int, int]:
+    """CPU ns (with waited-for children) and resident bytes of all processes but this one."""
+    ticks = pages = 0
+    own = str(os.getpid())
+    try:
+        names = os.listdir("/proc")
+    except OSError:
+        return 0, 0
+    for name in names:
+        if name == own or not name.isdigit():
+            continue
+        try:
+            with open(f"/proc/{name}/stat", "rb", buffering=0) as file:
+                fields = file.read(2048).rpartition(b")")[2].split()
+        except OSError:
+            continue
+        ticks += sum(map(int, fields[11:15]))
+        pages += int(fields[21])
+    return ticks * _TICK_NS, pages * _PAGE
+
+
+def _temporary() -> int:
+    """Bytes in the private /tmp, which live in memory."""
+    try:
+        space = os.statvfs("/tmp")
+    except OSError:
+        return 0
+    return (space.f_blocks - space.f_bfree) * space.f_frsize

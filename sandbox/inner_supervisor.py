@@ -1,0 +1,291 @@
+"""The trusted process above every test of one submission: pid 1 of the program's pid namespace.
+
+It feeds stdin, drains the outputs with caps, keeps the clocks, and reports what happened. It makes
+no verdict and knows no expected output. A program can neither signal it (init ignores what it does
+not handle), trace it (it holds capabilities that the program lacks, and the filter), nor reach
+its descriptors.
+
+Runs inside the sandbox: standard library only, few imports.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import sys
+import time
+
+from assay.sandbox import inner_guest as guest
+from assay.sandbox import inner_kernel as kernel
+from assay.sandbox import wire
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from assay.sandbox.inner_meter import Meter
+
+_STDERR_KEPT = 65536
+_CODE_LIMIT = 32 << 20
+_CHUNK = 1 << 18
+
+
+class Stage:
+    """The files a program sees: its own, read-only, and a fresh private /tmp for each test."""
+
+    def __init__(self, task: dict[str, Any], new_mounts: bool) -> None:
+        limits = task["limits"]
+        self.options = f"size={limits['tmp']},nr_inodes={limits['inodes']},mode=0777"
+        self.new_mounts = new_mounts
+        if new_mounts:
+            kernel.unshare(kernel.NEWNS | kernel.NEWIPC)
+            flags = kernel.MS_NOSUID | kernel.MS_NODEV
+            if task["proc"]:
+                quiet = flags | kernel.MS_RDONLY | kernel.MS_NOEXEC
+                kernel.mount("proc", "/proc", "proc", quiet, "subset=pid,hidepid=invisible")
+            kernel.mount("tmpfs", "/prog", "tmpfs", flags, "mode=0755")
+        for name, content, mode in task["files"]:
+            path = os.path.join("/prog", name)
+            with open(path, "wb", buffering=0) as file:
+                file.write(content)
+            if mode != 0o644:
+                os.chmod(path, mode)
+        if new_mounts:
+            read_only = kernel.MS_REMOUNT | kernel.MS_BIND | kernel.MS_RDONLY
+            kernel.mount("", "/prog", "", read_only | kernel.MS_NOSUID | kernel.MS_NODEV)
+        self.mounted = False
+
+    def fresh(self) -> None:
+        """An empty /tmp (with /dev/shm inside), whatever was there."""
+        if self.mounted:
+            kernel.unmount("/tmp")
+        kernel.mount("tmpfs", "/tmp", "tmpfs", kernel.MS_NOSUID | kernel.MS_NODEV, self.options)
+        os.mkdir("/tmp/.shm")
+        os.chmod("/tmp/.shm", 0o1777)
+        self.mounted = True
+
+
+class Supervisor:
+    """Runs the tests of one submission, one after the other."""
+
+    def __init__(self, task: dict[str, Any], meter: Meter, stage: Stage, channel: int) -> None:
+        self.task = task
+        self.meter = meter
+        self.stage = stage
+        self.channel = channel
+        self.code: bytes | None = None
+        limits = task["limits"]
+        self.cpu_ns = int(limits["cpu_s"] * 1e9)
+        self.wall_ns = int(limits["wall_s"] * 1e9)
+        self.output = int(limits["output"])
+
+    def run(self) -> None:
+        """Run every test and send one record each."""
+        for index, test in enumerate(self.task["tests"]):
+            self.stage.fresh()
+            self._test(index, test)
+            if self.task["lockstep"] and os.read(self.channel, 1) != b"+":
+                return
+
+    def _test(self, index: int, test: dict[str, Any]) -> None:
+        task = self.task
+        pipes = {0: os.pipe(), 1: os.pipe(), 2: os.pipe()}
+        if test["kind"] != "stdio":
+            pipes[guest.VALUE_FD] = os.pipe()
+        wants_code = bool(task["share_code"]) and self.code is None
+        if wants_code:
+            pipes[guest.CODE_FD] = os.pipe()
+        self.meter.start()
+        started = time.monotonic_ns()
+        child = os.fork()
+        if child == 0:
+            try:
+                fds = {fd: pair[0 if fd == 0 else 1] for fd, pair in pipes.items()}
+                guest.confine(task, fds, self.meter.groups)
+                if task["argv"]:
+                    guest.execute(task, test)
+                guest.interpret(task, test, self.code)
+            finally:
+                os._exit(125)
+        for fd, pair in pipes.items():
+            os.close(pair[0 if fd == 0 else 1])
+        run = _Run(self, child, started, {fd: pipes[fd][0] for fd in pipes if fd}, test["stdin"])
+        run.stdin = pipes[0][1]
+        run.watch()
+        if wants_code and run.code_complete:
+            self.code = bytes(run.kept[guest.CODE_FD])
+        cpu_ns, peak, killed = self.meter.stop()
+        cause = run.cause
+        if killed:
+            cause = wire.MEMORY
+        elif cause in (wire.NONE, wire.WALL) and max(cpu_ns, run.cpu_ns) > self.cpu_ns:
+            cause = wire.CPU
+        wire.send_record(
+            self.channel,
+            wire.TEST,
+            (
+                index,
+                run.status,
+                run.signal,
+                cause,
+                max(cpu_ns, run.cpu_ns) // 1000,
+                (run.ended - started) // 1000,
+                max(peak, run.peak) // 1024,
+            ),
+            bytes(run.kept[1]),
+            bytes(run.kept[2][-_STDERR_KEPT:]),
+            bytes(run.kept.get(guest.VALUE_FD, b"")),
+        )
+
+
+class _Run:
+    """One test while it runs: its pipes, its clocks, its end."""
+
+    def __init__(
+        self, boss: Supervisor, child: int, started: int, outputs: dict[int, int], stdin: bytes
+    ) -> None:
+        self.boss = boss
+        self.child = child
+        self.started = started
+        self.ended = started
+        self.names = {fd: name for name, fd in outputs.items()}
+        self.kept = {name: bytearray() for name in outputs}
+        self.open = dict(self.names)
+        self.rest = memoryview(stdin)
+        self.stdin = -1
+        self.status = -1
+        self.signal = 0
+        self.cause = wire.NONE
+        self.cpu_ns = 0
+        self.peak = 0
+        self.reaped = False
+        self.code_complete = False
+
+    def watch(self) -> None:
+        """Until the program's first process ends or a limit is passed; then end all of it."""
+        boss = self.boss
+        deadline = self.started + boss.wall_ns
+        poll = select.poll()
+        for fd in self.open:
+            os.set_blocking(fd, False)
+            poll.register(fd, select.POLLIN)
+        self._feed(poll, first=True)
+        watched = os.pidfd_open(self.child)
+        poll.register(watched, select.POLLIN)
+        interval_ms = boss.meter.interval_ms
+        while not self.reaped and self.cause == wire.NONE:
+            now = time.monotonic_ns()
+            left_ms = (deadline - now) // 1_000_000 + 1
+            events = poll.poll(min(left_ms, interval_ms))
+            for fd, _ in events:
+                if fd == watched:
+                    self._reap()
+                elif fd == self.stdin:
+                    self._feed(poll)
+                else:
+                    self._drain(fd, poll)
+            now = time.monotonic_ns()
+            if self.reaped:
+                break
+            if now >= deadline:
+                self.cause = wire.WALL
+            elif now - self.started >= interval_ms * 1_000_000:
+                self._reap_orphans()
+                self.cause = self.cause or boss.meter.exceeded(boss.cpu_ns, self.cpu_ns)
+        self.ended = time.monotonic_ns()
+        os.close(watched)
+        self._end()
+        for fd in list(self.open):
+            self._drain(fd, None)
+            os.close(fd)
+        if self.stdin >= 0:
+            os.close(self.stdin)
+
+    def _feed(self, poll: Any, first: bool = False) -> None:
+        try:
+            if first:
+                os.set_blocking(self.stdin, False)
+            while self.rest:
+                self.rest = self.rest[os.write(self.stdin, self.rest[:_CHUNK]) :]
+        except BlockingIOError:
+            if first:
+                poll.register(self.stdin, select.POLLOUT)
+            return
+        except OSError:
+            pass  # the program closed its end: its right
+        if not first:
+            poll.unregister(self.stdin)
+        os.close(self.stdin)
+        self.stdin = -1
+
+    def _drain(self, fd: int, poll: Any) -> None:
+        """Read what is there; past the cap, stdout is an offence and stderr is dropped."""
+        name = self.names[fd]
+        kept = self.kept[name]
+        while True:
+            try:
+                data = os.read(fd, _CHUNK)
+            except BlockingIOError:
+                return
+            if not data:
+                if poll is not None:
+                    poll.unregister(fd)
+                    os.close(fd)
+                    del self.open[fd]
+                    self.code_complete = self.code_complete or name == guest.CODE_FD
+                return
+            kept += data
+            if name == 2:
+                if len(kept) > 4 * _STDERR_KEPT:
+                    del kept[:-_STDERR_KEPT]
+            elif len(kept) > (_CODE_LIMIT if name == guest.CODE_FD else self.boss.output):
+                if self.cause == wire.NONE:
+                    self.cause = wire.OUTPUT
+                del kept[self.boss.output :]
+                return
+            if len(data) < 4096:
+                return
+
+    def _account(self, pid: int, status: int, usage: Any) -> None:
+        self.cpu_ns += int((usage.ru_utime + usage.ru_stime) * 1e9)
+        self.peak = max(self.peak, usage.ru_maxrss * 1024)
+        if pid == self.child:
+            self.reaped = True
+            if os.WIFSIGNALED(status):
+                self.signal = os.WTERMSIG(status)
+            else:
+                self.status = os.WEXITSTATUS(status)
+
+    def _reap(self) -> None:
+        self._account(*os.wait4(self.child, 0))
+
+    def _reap_orphans(self) -> None:
+        try:
+            while True:
+                pid, status, usage = os.wait4(-1, os.WNOHANG)
+                if pid == 0:
+                    return
+                self._account(pid, status, usage)
+        except ChildProcessError:
+            return
+
+    def _end(self) -> None:
+        """Kill and reap everything the program left; the next test starts from nothing."""
+        while True:
+            try:
+                os.kill(-1, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+            try:
+                self._account(*os.wait4(-1, 0))
+            except ChildProcessError:
+                return
+
+
+def supervise(task: dict[str, Any], meter: Meter, new_mounts: bool, channel: int) -> None:
+    """Run a submission in this process, which must be the first of a new pid namespace."""
+    task["rlimits"] = guest.rlimits(task["limits"], not meter.memory, task["extra_processes"])
+    stage = Stage(task, new_mounts)
+    Supervisor(task, meter, stage, channel).run()
+    sys.stderr.flush()

@@ -1,0 +1,171 @@
+"""Workers of one process: opened lazily, leased, replaced, and never shared across a fork."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import threading
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from assay.sandbox import execution
+from assay.sandbox.job import Job, Result
+from assay.sandbox.sandbox import Sandbox
+from assay.sandbox.worker import Launch, Worker, WorkerLostError
+
+
+class Pool:
+    """At most `size` workers of one launch."""
+
+    def __init__(self, launch: Launch, size: int) -> None:
+        self.launch = launch
+        self.size = size
+        self.idle: list[Worker] = []
+        self.slots = threading.BoundedSemaphore(size)
+        self.lock = threading.Lock()
+
+    @contextlib.contextmanager
+    def lease(self) -> Iterator[Worker]:
+        """A worker of one's own; it is dropped if anything goes wrong while it is held.
+
+        Raises:
+            SandboxError: A new worker did not start.
+        """
+        with self.slots:
+            with self.lock:
+                worker = self.idle.pop() if self.idle else None
+            if worker is None:
+                worker = Worker(self.launch)
+            try:
+                yield worker
+            except BaseException:
+                worker.close()
+                raise
+            with self.lock:
+                self.idle.append(worker)
+
+    def close(self) -> None:
+        """End the idle workers."""
+        with self.lock:
+            workers, self.idle = self.idle, []
+        for worker in workers:
+            worker.close()
+
+    def abandon(self) -> None:
+        """After a fork: leave the workers to the parent."""
+        for worker in self.idle:
+            worker.abandon()
+
+
+class _Pools:
+    """The pools of this process by what they launch."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.pools: dict[Sandbox, Pool] = {}
+
+    def get(self, sandbox: PooledSandbox) -> Pool:
+        with self.lock:
+            pool = self.pools.get(sandbox)
+            if pool is None:
+                pool = Pool(sandbox.launch(), sandbox.size())
+                self.pools[sandbox] = pool
+            return pool
+
+    def close(self, sandbox: PooledSandbox) -> None:
+        with self.lock:
+            pool = self.pools.pop(sandbox, None)
+        if pool is not None:
+            pool.close()
+
+    def close_all(self) -> None:
+        for pool in list(self.pools.values()):
+            pool.close()
+
+    def abandon(self) -> None:
+        pools = self.pools
+        self.__init__()  # type: ignore[misc]
+        for pool in pools.values():
+            pool.abandon()
+
+
+_POOLS = _Pools()
+os.register_at_fork(after_in_child=_POOLS.abandon)
+atexit.register(_POOLS.close_all)
+
+
+class PooledSandbox(Sandbox):
+    """A backend whose workers speak the protocol of `wire`; subclasses say how one starts."""
+
+    @abstractmethod
+    def launch(self) -> Launch:
+        """How a worker starts.
+
+        Raises:
+            SandboxError: Something that it needs is missing here.
+        """
+
+    @abstractmethod
+    def size(self) -> int:
+        """How many workers at most."""
+
+    def run(self, jobs: Sequence[Job]) -> list[Result]:
+        """Run `jobs` over the workers; see `Sandbox.run`."""
+        for job in jobs:
+            execution.check(job)
+        if not jobs:
+            return []
+        pool = _POOLS.get(self)
+        first, same = duplicates(jobs)
+        if len(first) == 1 or pool.size == 1:
+            results = {index: _attempt(pool, jobs[index]) for index in first}
+        else:
+            with ThreadPoolExecutor(min(pool.size, len(first))) as threads:
+                futures = {index: threads.submit(_attempt, pool, jobs[index]) for index in first}
+                results = {index: future.result() for index, future in futures.items()}
+        return [results[index] for index in same]
+
+    def close(self) -> None:
+        """End the workers that this process opened."""
+        _POOLS.close(self)
+
+
+def _attempt(pool: Pool, job: Job) -> Result:
+    """Run a job; if the worker is lost, once more on a new one."""
+    message = ""
+    for _ in range(2):
+        try:
+            with pool.lease() as worker:
+                return execution.run_job(worker, job)
+        except WorkerLostError as error:
+            message = f"the sandbox failed twice on this job; the last time: {error}"
+    return execution.internal_error(job, message, {})
+
+
+def duplicates(jobs: Sequence[Job]) -> tuple[list[int], list[int]]:
+    """Indices of the distinct jobs, and for each job the index of the one to take.
+
+    Types count: a test that expects 1 is not a test that expects True.
+    """
+    first: list[int] = []
+    same: list[int] = []
+    seen: dict[tuple[str, str], list[int]] = {}
+    for index, job in enumerate(jobs):
+        candidates = seen.setdefault((job.language, job.source), [])
+        match = next((one for one in candidates if _identical(jobs[one], job)), None)
+        if match is None:
+            candidates.append(index)
+            first.append(index)
+        same.append(index if match is None else match)
+    return first, same
+
+
+def _identical(one: Job, other: Job) -> bool:
+    settings = ("limits", "comparison", "abs_tol", "rel_tol", "stop_after_failures")
+    if any(getattr(one, name) != getattr(other, name) for name in settings):
+        return False
+    return one.tests is other.tests or (
+        len(one.tests) == len(other.tests) and repr(one.tests) == repr(other.tests)
+    )
