@@ -10,6 +10,7 @@ from assay.messages import Message, Sample, ToolCall, Trajectory, Turn
 from assay.reward import Reward, Score
 from assay.rewards.asynchronous import AsyncReward
 from assay.rewards.combine import Ensemble, Mapped, Route, Term, WeightedSum
+from assay.rewards.pass_rate import PassRate
 from assay.rewards.transforms import Clip, Sigmoid, Standardise
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "Ensemble",
     "Mapped",
     "Message",
+    "PassRate",
     "Reward",
     "Route",
     "Sample",
