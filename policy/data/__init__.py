@@ -1,0 +1,1 @@
+"""Builders of training data: code problems, preferences, trajectories, search questions."""
