@@ -18,6 +18,7 @@ from assay.sandbox.job import (
 )
 from assay.sandbox.process import BoundedWorker, CallFailure
 from assay.sandbox.sandbox import Sandbox
+from assay.sandbox.unsafe import UnsafeLocal
 
 __all__ = [
     "AssertTest",
@@ -32,6 +33,7 @@ __all__ = [
     "SandboxError",
     "StdioTest",
     "TestResult",
+    "UnsafeLocal",
     "Verdict",
     "default_sandbox",
 ]

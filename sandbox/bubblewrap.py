@@ -36,7 +36,7 @@ PRELOAD = ("typing", "collections", "functools", "heapq", "bisect", "math", "ite
 
 @dataclass(frozen=True)
 class Bubblewrap(PooledSandbox):
-    """Runs programs in bubblewrap sandboxes.
+    r"""Runs programs in bubblewrap sandboxes.
 
     Args:
         workers: Sandboxes at one time; None for one per CPU that this process may use.
@@ -94,6 +94,12 @@ class Bubblewrap(PooledSandbox):
             path=self.python_path,
             preload=PRELOAD,
             hint=WAY_OUT,
+            facts={
+                "backend": "bubblewrap",
+                "namespaces": "user pid mount ipc uts net cgroup",
+                "files": "read-only root, private sized tmpfs",
+                "network": "none",
+            },
         )
 
     def fingerprint(self) -> str:

@@ -16,8 +16,10 @@ _MODULES = (
     "inner_kernel",
     "inner_value",
     "inner_guest",
+    "inner_family",
     "inner_meter",
     "inner_seccomp",
+    "inner_stage",
     "inner_supervisor",
     "inner_zygote",
 )
@@ -52,16 +54,21 @@ main.serve(fd, start)
 
 
 def start_request(
-    files: dict[str, int], cgroup: str, path: tuple[str, ...], preload: tuple[str, ...]
+    files: dict[str, int],
+    cgroup: str,
+    folder: str,
+    path: tuple[str, ...],
+    preload: tuple[str, ...],
 ) -> bytes:
     """The first request of a worker."""
-    folder = Path(__file__).parent
-    modules = [(name, (folder / f"{name}.py").read_text("utf-8")) for name in _MODULES]
+    here = Path(__file__).parent
+    modules = [(name, (here / f"{name}.py").read_text("utf-8")) for name in _MODULES]
     return wire.pack_request(
         {
             "modules": modules,
             "files": files,
             "cgroup": cgroup,
+            "folder": folder,
             "path": list(path),
             "preload": list(preload),
         }

@@ -51,7 +51,7 @@ def confine(task: dict[str, Any], fds: dict[int, int], groups: tuple[int, ...]) 
     for kind, value in task["rlimits"]:
         resource.setrlimit(kind, (value, value))
     kernel.drop_capabilities()
-    os.chdir("/tmp")
+    os.chdir(task["tmp"])
 
 
 def rlimits(limits: dict[str, Any], address_space: bool, extra_processes: int) -> list[Any]:

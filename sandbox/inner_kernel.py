@@ -82,15 +82,9 @@ def load_filter(program: bytes) -> None:
     _checked(_libc.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, pointer, 0, 0), "seccomp")
 
 
-def lower_interface(name: str) -> None:
-    """Take a network interface down (loopback too: no program needs it, and ports are state)."""
-    import fcntl
-    import socket
-
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as handle:
-        request = bytearray(40)
-        request[0 : len(name)] = name.encode()
-        fcntl.ioctl(handle.fileno(), 0x8914, bytes(request))  # SIOCSIFFLAGS with no flag set
+def become_subreaper() -> None:
+    """Inherit the orphans among this process's descendants."""
+    _checked(_libc.prctl(36, 1, 0, 0, 0), "child subreaper")
 
 
 def call(number: int, *arguments: int) -> int:

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import os
 
+from assay.sandbox import inner_family as family
 from assay.sandbox import wire
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
 _TICK_NS = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
@@ -24,13 +26,17 @@ class Meter:
         groups: Open `cgroup.procs` files that each program joins.
         memory: Whether a cgroup bounds memory.
         interval_ms: How often a running program is looked at.
+        used: Says how many bytes of memory a program's files take.
     """
 
-    def __init__(self, files: dict[str, int]) -> None:
+    used: Callable[[], int]
+
+    def __init__(self, files: dict[str, int], private: bool) -> None:
         self.files = files
         self.groups = tuple(fd for name, fd in files.items() if name.startswith("procs"))
         self.memory = "memory_limit" in files
-        self.interval_ms = 20 if self.memory else 8
+        self.private = private
+        self.interval_ms = 20 if self.memory or not private else 8
         self.limit = 0
         self.kills = 0
         self.cpu_before = 0
@@ -81,17 +87,26 @@ class Meter:
                 return wire.CPU
             if self.memory:
                 return wire.NONE
-        live_ns, resident = _tree()
+        live_ns, resident = _tree(self._names())
         total = live_ns + reaped_ns + self.lost_ns
         if total < self.total_ns:  # a process vanished that nobody waited for
             self.lost_ns += self.total_ns - total
             total = self.total_ns
         self.total_ns = total
         if not self.memory:
-            self.highest = max(self.highest, resident + _temporary())
+            self.highest = max(self.highest, resident + self.used())
             if self.highest > self.limit:
                 return wire.MEMORY
         return wire.CPU if total > cpu_ns else wire.NONE
+
+    def _names(self) -> list[str]:
+        """The pids of the program, as text."""
+        if not self.private:
+            return [str(pid) for pid in family.descendants()]
+        try:
+            return [name for name in os.listdir("/proc") if name.isdigit() and name != "1"]
+        except OSError:
+            return []
 
     def _v1(self) -> bool:
         return "memory_oom" in self.files
@@ -116,17 +131,10 @@ class Meter:
         return int(data)
 
 
-def _tree() -> tuple[int, int]:
-    """CPU ns (with waited-for children) and resident bytes of all processes but this one."""
+def _tree(names: list[str]) -> tuple[int, int]:
+    """CPU ns (with waited-for children) and resident bytes of the processes `names`."""
     ticks = pages = 0
-    own = str(os.getpid())
-    try:
-        names = os.listdir("/proc")
-    except OSError:
-        return 0, 0
     for name in names:
-        if name == own or not name.isdigit():
-            continue
         try:
             with open(f"/proc/{name}/stat", "rb", buffering=0) as file:
                 fields = file.read(2048).rpartition(b")")[2].split()
@@ -135,12 +143,3 @@ def _tree() -> tuple[int, int]:
         ticks += sum(map(int, fields[11:15]))
         pages += int(fields[21])
     return ticks * _TICK_NS, pages * _PAGE
-
-
-def _temporary() -> int:
-    """Bytes in the private /tmp, which live in memory."""
-    try:
-        space = os.statvfs("/tmp")
-    except OSError:
-        return 0
-    return (space.f_blocks - space.f_bfree) * space.f_frsize

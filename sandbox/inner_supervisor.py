@@ -12,12 +12,10 @@ from __future__ import annotations
 
 import os
 import select
-import signal
-import sys
 import time
 
+from assay.sandbox import inner_family as family
 from assay.sandbox import inner_guest as guest
-from assay.sandbox import inner_kernel as kernel
 from assay.sandbox import wire
 
 TYPE_CHECKING = False
@@ -25,51 +23,19 @@ if TYPE_CHECKING:
     from typing import Any
 
     from assay.sandbox.inner_meter import Meter
+    from assay.sandbox.inner_stage import Folders, Mounts
 
 _STDERR_KEPT = 65536
 _CODE_LIMIT = 32 << 20
 _CHUNK = 1 << 18
 
 
-class Stage:
-    """The files a program sees: its own, read-only, and a fresh private /tmp for each test."""
-
-    def __init__(self, task: dict[str, Any], new_mounts: bool) -> None:
-        limits = task["limits"]
-        self.options = f"size={limits['tmp']},nr_inodes={limits['inodes']},mode=0777"
-        self.new_mounts = new_mounts
-        if new_mounts:
-            kernel.unshare(kernel.NEWNS | kernel.NEWIPC)
-            flags = kernel.MS_NOSUID | kernel.MS_NODEV
-            if task["proc"]:
-                quiet = flags | kernel.MS_RDONLY | kernel.MS_NOEXEC
-                kernel.mount("proc", "/proc", "proc", quiet, "subset=pid,hidepid=invisible")
-            kernel.mount("tmpfs", "/prog", "tmpfs", flags, "mode=0755")
-        for name, content, mode in task["files"]:
-            path = os.path.join("/prog", name)
-            with open(path, "wb", buffering=0) as file:
-                file.write(content)
-            if mode != 0o644:
-                os.chmod(path, mode)
-        if new_mounts:
-            read_only = kernel.MS_REMOUNT | kernel.MS_BIND | kernel.MS_RDONLY
-            kernel.mount("", "/prog", "", read_only | kernel.MS_NOSUID | kernel.MS_NODEV)
-        self.mounted = False
-
-    def fresh(self) -> None:
-        """An empty /tmp (with /dev/shm inside), whatever was there."""
-        if self.mounted:
-            kernel.unmount("/tmp")
-        kernel.mount("tmpfs", "/tmp", "tmpfs", kernel.MS_NOSUID | kernel.MS_NODEV, self.options)
-        os.mkdir("/tmp/.shm")
-        os.chmod("/tmp/.shm", 0o1777)
-        self.mounted = True
-
-
 class Supervisor:
     """Runs the tests of one submission, one after the other."""
 
-    def __init__(self, task: dict[str, Any], meter: Meter, stage: Stage, channel: int) -> None:
+    def __init__(
+        self, task: dict[str, Any], meter: Meter, stage: Mounts | Folders, channel: int
+    ) -> None:
         self.task = task
         self.meter = meter
         self.stage = stage
@@ -195,7 +161,7 @@ class _Run:
                 self.cause = self.cause or boss.meter.exceeded(boss.cpu_ns, self.cpu_ns)
         self.ended = time.monotonic_ns()
         os.close(watched)
-        self._end()
+        family.end_all(self._account)
         for fd in list(self.open):
             self._drain(fd, None)
             os.close(fd)
@@ -270,22 +236,10 @@ class _Run:
         except ChildProcessError:
             return
 
-    def _end(self) -> None:
-        """Kill and reap everything the program left; the next test starts from nothing."""
-        while True:
-            try:
-                os.kill(-1, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
-            try:
-                self._account(*os.wait4(-1, 0))
-            except ChildProcessError:
-                return
 
-
-def supervise(task: dict[str, Any], meter: Meter, new_mounts: bool, channel: int) -> None:
-    """Run a submission in this process, which must be the first of a new pid namespace."""
+def supervise(task: dict[str, Any], meter: Meter, stage: Mounts | Folders, channel: int) -> None:
+    """Run a submission in this process: pid 1 of a new namespace, or else a child subreaper."""
     task["rlimits"] = guest.rlimits(task["limits"], not meter.memory, task["extra_processes"])
-    stage = Stage(task, new_mounts)
+    task["tmp"] = stage.tmp
+    meter.used = stage.used
     Supervisor(task, meter, stage, channel).run()
-    sys.stderr.flush()

@@ -48,15 +48,19 @@ def _write(value: Any, out: list[str], room: list[int], depth: int) -> None:
         return
     if depth <= 0:
         raise ValueError("the value is nested too deeply")
-    kind = type(value)
-    if isinstance(value, list | tuple):
-        raw = list if issubclass(kind, list) else tuple
+    items: Any
+    if isinstance(value, list):
         out.append('["l"')
-        items = raw.__iter__(value)
-    elif isinstance(value, set | frozenset):
-        raw_set = set if issubclass(kind, set) else frozenset
+        items = list.__iter__(value)
+    elif isinstance(value, tuple):
+        out.append('["l"')
+        items = tuple.__iter__(value)
+    elif isinstance(value, set):
         out.append('["s"')
-        items = raw_set.__iter__(value)
+        items = set.__iter__(value)
+    elif isinstance(value, frozenset):
+        out.append('["s"')
+        items = frozenset.__iter__(value)
     else:
         out.append('["d"')
         for key, one in dict.items(value):

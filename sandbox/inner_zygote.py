@@ -11,71 +11,116 @@ import os
 import signal
 import sys
 
+from assay.sandbox import (
+    inner_family,
+    inner_meter,
+    inner_seccomp,
+    inner_stage,
+    inner_supervisor,
+    wire,
+)
 from assay.sandbox import inner_kernel as kernel
-from assay.sandbox import inner_meter, inner_seccomp, inner_supervisor, wire
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
 
-def serve(channel: int, start: dict[str, Any]) -> None:
-    """Answer requests on `channel` until it closes.
+class Zygote:
+    """The process that starts submissions, in one of two ways.
 
-    Args:
-        channel: A stream socket or a pair of pipes' end.
-        start: What the launcher prepared: `files` (name -> descriptor of a cgroup file),
-            `path` (directories to import from), `preload` (modules to import beforehand).
+    With namespaces, each submission gets a pid namespace and mounts of its own. Without (backends
+    `confined` and `UnsafeLocal`), it gets folders that are emptied, and its processes are found by
+    their parents.
     """
-    facts = _settle(start)
-    meter = inner_meter.Meter(dict(start["files"]))
-    facts["memory"] = start["cgroup"] if meter.memory else "rlimits and polling"
-    facts["processes"] = start["cgroup"] if "pids_limit" in meter.files else "rlimit"
-    facts["cpu"] = start["cgroup"] if "cpu" in meter.files else "polling"
-    home = os.open("/proc/self/ns/pid", os.O_RDONLY) if facts["proc"] == "subset" else -1
-    hello = "\n".join(f"{name}={value}" for name, value in facts.items())
-    wire.send_record(channel, wire.HELLO, wire.NO_NUMBERS, hello.encode())
-    gc.collect()
-    gc.freeze()
-    while True:
-        task = wire.read_request(lambda size: os.read(channel, size))
-        if task is None:
-            return
-        task["proc"] = facts["proc"] == "subset"
-        task["extra_processes"] = 4
-        meter.configure(task["limits"])
-        status = _submission(task, meter, home, channel)
-        if status == 0:
-            wire.send_record(channel, wire.DONE)
-        else:
-            wire.send_record(
-                channel, wire.FAILED, wire.NO_NUMBERS, f"supervisor status {status}".encode()
-            )
-        del task
 
+    def __init__(self, channel: int, start: dict[str, Any]) -> None:
+        self.channel = channel
+        self.folder: str = start["folder"]
+        self.facts = _settle(start)
+        self.meter = inner_meter.Meter(dict(start["files"]), private=not self.folder)
+        kind = start["cgroup"]
+        self.facts["memory"] = kind if self.meter.memory else "rlimits and polling"
+        self.facts["processes"] = kind if "pids_limit" in self.meter.files else "rlimit"
+        self.facts["cpu"] = kind if "cpu" in self.meter.files else "polling"
+        self.proc = os.path.isdir("/proc/self")
+        self.home = os.open("/proc/self/ns/pid", os.O_RDONLY) if self.proc else -1
+        if self.folder:
+            kernel.become_subreaper()
 
-def _submission(task: dict[str, Any], meter: inner_meter.Meter, home: int, channel: int) -> int:
-    """Fork the first process of a new pid namespace and wait for it."""
-    if home < 0:  # no way back into our own namespace: let a process in between go instead
-        between = os.fork()
-        if between:
-            return os.waitpid(between, 0)[1]
-    kernel.unshare(kernel.NEWPID)
-    child = os.fork()
-    if child == 0:
+    def serve(self) -> None:
+        """Answer requests until the channel closes."""
+        hello = "\n".join(f"{name}={value}" for name, value in self.facts.items())
+        wire.send_record(self.channel, wire.HELLO, wire.NO_NUMBERS, hello.encode())
+        gc.collect()
+        gc.freeze()
+        while True:
+            task = wire.read_request(lambda size: os.read(self.channel, size))
+            if task is None:
+                return
+            task["extra_processes"] = 4
+            self.meter.configure(task["limits"])
+            status = self._in_folders(task) if self.folder else self._in_namespaces(task)
+            if status == 0:
+                wire.send_record(self.channel, wire.DONE)
+            else:
+                message = f"supervisor status {status}".encode()
+                wire.send_record(self.channel, wire.FAILED, wire.NO_NUMBERS, message)
+            del task
+
+    def _in_namespaces(self, task: dict[str, Any]) -> int:
+        """Fork the first process of a new pid namespace and wait for it."""
+        if self.home < 0:  # no way back into our own: let a process in between go instead
+            between = os.fork()
+            if between:
+                return os.waitpid(between, 0)[1]
+        kernel.unshare(kernel.NEWPID)
+        child = os.fork()
+        if child == 0:
+            self._supervise(task)
+        if self.home < 0:
+            os._exit(1 if os.waitpid(child, 0)[1] else 0)
+        kernel.setns(self.home, kernel.NEWPID)
+        return os.waitpid(child, 0)[1]
+
+    def _in_folders(self, task: dict[str, Any]) -> int:
+        child = os.fork()
+        if child == 0:
+            kernel.become_subreaper()
+            self._supervise(task)
+        status = os.waitpid(child, 0)[1]
+        if status:  # it may have left programs behind, which are now ours
+            inner_family.end_all(lambda pid, status, usage: None)
+        return status
+
+    def _supervise(self, task: dict[str, Any]) -> None:
         status = 1
         try:
-            inner_supervisor.supervise(task, meter, True, channel)
+            stage: inner_stage.Mounts | inner_stage.Folders
+            if self.folder:
+                stage = inner_stage.Folders(task, self.folder)
+            else:
+                stage = inner_stage.Mounts(task, self.proc)
+            inner_supervisor.supervise(task, self.meter, stage, self.channel)
+            stage.leave()
             status = 0
         except BaseException:
             sys.excepthook(*sys.exc_info())
             sys.stderr.flush()
         finally:
             os._exit(status)
-    if home < 0:
-        os._exit(1 if os.waitpid(child, 0)[1] else 0)
-    kernel.setns(home, kernel.NEWPID)
-    return os.waitpid(child, 0)[1]
+
+
+def serve(channel: int, start: dict[str, Any]) -> None:
+    """Answer requests on `channel` until it closes.
+
+    Args:
+        channel: A stream socket.
+        start: What the launcher prepared: `files` (name -> descriptor of a cgroup file),
+            `cgroup` (its kind), `path` (directories to import from), `preload` (modules to import
+            beforehand), `folder` (a directory of our own, or "" where mounts can be made).
+    """
+    Zygote(channel, start).serve()
 
 
 def _settle(start: dict[str, Any]) -> dict[str, str]:
@@ -91,11 +136,6 @@ def _settle(start: dict[str, Any]) -> dict[str, str]:
         __import__(name)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)
-    try:
-        kernel.lower_interface("lo")
-        facts["network"] = "none"
-    except OSError:
-        facts["network"] = "loopback"
     kernel.forget_exec_capabilities()
     kernel.no_new_privileges()
     try:
@@ -103,5 +143,4 @@ def _settle(start: dict[str, Any]) -> dict[str, str]:
         facts["seccomp"] = "deny list"
     except OSError as error:
         facts["seccomp"] = f"none ({error})"
-    facts["proc"] = "subset" if os.path.isdir("/proc/self") else "none"
     return facts

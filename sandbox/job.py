@@ -100,7 +100,7 @@ class StdioTest:
 
 @dataclass(frozen=True, slots=True)
 class FunctionTest:
-    """A call `entry(*args, **kwargs)` on JSON values; the value that comes back is compared outside.
+    """A call `entry(*args, **kwargs)` on JSON values; its value is compared outside.
 
     `entry` names a function, or `Class.method` for a method of an instance made without arguments.
     """

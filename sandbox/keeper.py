@@ -7,7 +7,7 @@ pidfd. Standard library only; does not import the library.
 
 Usage: keeper.py JSON, with `parent` (pid), `argv`, `channel` (descriptor), `uid` (to drop to, or
 null), `stage` (paths to bind where the uid can reach them), `texts` (descriptor placeholder ->
-content), `limits` (rlimits), `cgroup` (bool), `name`.
+content), `limits` (rlimits), `cgroup` (bool), `folder` (bool: make a directory), `name`.
 """
 
 from __future__ import annotations
@@ -18,8 +18,10 @@ import json
 import os
 import resource
 import select
+import shutil
 import signal
 import sys
+import tempfile
 import time
 
 TYPE_CHECKING = False
@@ -215,7 +217,14 @@ def main() -> int:
     if config["cgroup"]:
         sweep(config["name"])
         group.create()
-    sent = " ".join([group.kind, *(f"{name}={fd}" for name, fd in group.files.items())])
+    folder = ""
+    if config["folder"]:
+        folder = tempfile.mkdtemp(prefix=group.name + "-")
+        if config["uid"] is not None:
+            os.chown(folder, config["uid"], config["uid"])
+    sent = " ".join(
+        [group.kind, f"folder={folder}", *(f"{name}={fd}" for name, fd in group.files.items())]
+    )
     os.write(config["channel"], sent.encode() + b"\n")
     child = os.fork()
     if child == 0:
@@ -237,6 +246,8 @@ def main() -> int:
     for fd in group.files.values():
         os.close(fd)
     group.remove()
+    if folder:
+        shutil.rmtree(folder, ignore_errors=True)
     return os.waitstatus_to_exitcode(status) & 0xFF
 
 

@@ -29,7 +29,7 @@ class Sandbox(ABC):
     def fingerprint(self) -> str:
         """A hash of everything here that can change a verdict: backend, tool chain, versions."""
 
-    def close(self) -> None:
+    def close(self) -> None:  # noqa: B027 - a backend without workers has nothing to end
         """End workers and remove what they left; the sandbox may be used again afterwards."""
 
     def __enter__(self) -> Self:

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -40,9 +40,11 @@ class Launch:
         texts: Placeholder in `argv` -> content to pass through a descriptor.
         uid: Unprivileged user to become, or None where we already are unprivileged.
         cgroup: Whether to make cgroups.
+        folder: Whether programs get a plain directory, for backends that cannot mount.
         path: Directories that programs may import from.
         preload: Modules imported once, before programs are forked.
         hint: What to tell people when the command does not start.
+        facts: What is in force by the launch itself, for `Result.isolation`.
     """
 
     argv: tuple[str, ...]
@@ -50,9 +52,11 @@ class Launch:
     texts: Mapping[str, str] | None = None
     uid: int | None = None
     cgroup: bool = True
+    folder: bool = False
     path: tuple[str, ...] = ()
     preload: tuple[str, ...] = ()
     hint: str = ""
+    facts: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +84,7 @@ class Worker:
 
     def __init__(self, launch: Launch) -> None:
         self.launch = launch
-        self.isolation: dict[str, str] = {}
+        self.isolation: dict[str, str] = dict(launch.facts)
         ours, theirs = socket.socketpair()
         self.channel = ours
         self._buffer = bytearray()
@@ -97,6 +101,7 @@ class Worker:
                 [resource.RLIMIT_NOFILE, 1024],
             ],
             "cgroup": launch.cgroup,
+            "folder": launch.folder,
             "name": "assay-",
             "environment": {"PATH": os.defpath},
         }
@@ -185,9 +190,12 @@ class Worker:
         line, _, rest = bytes(self._buffer).partition(b"\n")
         self._buffer = bytearray(rest)
         kind, *pairs = line.decode().split()
-        files = {name: int(fd) for name, _, fd in (one.partition("=") for one in pairs)}
+        given = dict(one.split("=", 1) for one in pairs)
+        folder = given.pop("folder")
+        files = {name: int(fd) for name, fd in given.items()}
         launch = self.launch
-        self._send(inner_boot.start_request(files, kind, launch.path, launch.preload), _START_S)
+        start = inner_boot.start_request(files, kind, folder, launch.path, launch.preload)
+        self._send(start, _START_S)
         kind_of_record, _, parts = self._record(_START_S)
         if kind_of_record != wire.HELLO:
             raise WorkerLostError("unexpected first record")

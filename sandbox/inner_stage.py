@@ -1,0 +1,121 @@
+"""The files that a program sees of its own, fresh for each test.
+
+Runs inside the sandbox: standard library only, few imports.
+"""
+
+from __future__ import annotations
+
+import os
+
+from assay.sandbox import inner_kernel as kernel
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_QUIET = kernel.MS_NOSUID | kernel.MS_NODEV
+
+
+class Mounts:
+    """Private mounts: /prog read-only, /tmp (with /dev/shm inside) sized and new for each test."""
+
+    prog, tmp = "/prog", "/tmp"
+
+    def __init__(self, task: dict[str, Any], proc: bool) -> None:
+        limits = task["limits"]
+        self.options = f"size={limits['tmp']},nr_inodes={limits['inodes']},mode=0777"
+        self.mounted = False
+        kernel.unshare(kernel.NEWNS | kernel.NEWIPC)
+        if proc:
+            flags = _QUIET | kernel.MS_RDONLY | kernel.MS_NOEXEC
+            kernel.mount("proc", "/proc", "proc", flags, "subset=pid,hidepid=invisible")
+        kernel.mount("tmpfs", self.prog, "tmpfs", _QUIET, "mode=0755")
+        write_files(self.prog, task["files"])
+        read_only = kernel.MS_REMOUNT | kernel.MS_BIND | kernel.MS_RDONLY
+        kernel.mount("", self.prog, "", read_only | _QUIET)
+
+    def fresh(self) -> None:
+        """An empty /tmp, whatever was there."""
+        if self.mounted:
+            kernel.unmount(self.tmp)
+        kernel.mount("tmpfs", self.tmp, "tmpfs", _QUIET, self.options)
+        os.mkdir("/tmp/.shm")
+        os.chmod("/tmp/.shm", 0o1777)
+        self.mounted = True
+
+    def used(self) -> int:
+        """Bytes in /tmp, which live in memory."""
+        try:
+            space = os.statvfs(self.tmp)
+        except OSError:
+            return 0
+        return (space.f_blocks - space.f_bfree) * space.f_frsize
+
+    def leave(self) -> None:
+        """Nothing: mounts end with their namespace."""
+
+
+class Folders:
+    """Plain directories, for backends without a mount namespace: emptied, neither sized."""
+
+    def __init__(self, task: dict[str, Any], folder: str) -> None:
+        self.prog, self.tmp = os.path.join(folder, "prog"), os.path.join(folder, "tmp")
+        self.leave()
+        for path in (self.prog, self.tmp):
+            os.mkdir(path)
+        write_files(self.prog, task["files"])
+
+    def fresh(self) -> None:
+        """An empty tmp folder, whatever was there."""
+        remove(self.tmp)
+        os.mkdir(self.tmp)
+        os.mkdir(os.path.join(self.tmp, ".shm"))
+
+    def used(self) -> int:
+        """Nothing: files lie on a disk."""
+        return 0
+
+    def leave(self) -> None:
+        """Remove both folders."""
+        remove(self.prog)
+        remove(self.tmp)
+
+
+def write_files(folder: str, files: list[tuple[str, bytes, int]]) -> None:
+    """Write (name, content, mode) below `folder`."""
+    for name, content, mode in files:
+        path = os.path.join(folder, name)
+        if "/" in name:
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "wb", buffering=0) as file:
+            rest = memoryview(content)
+            while rest:
+                rest = rest[file.write(rest) or 0 :]
+        if mode != 0o644:
+            os.chmod(path, mode)
+
+
+def remove(folder: str) -> None:
+    """Remove a directory tree that a program may have shaped, following no link.
+
+    Directories below the first level are moved up before they are emptied, so that no path grows
+    long however deep the tree is.
+    """
+    try:
+        os.chmod(folder, 0o700)
+    except OSError:
+        return
+    waiting = [folder]
+    for here in waiting:  # grows while we go
+        with os.scandir(here) as entries:
+            found = list(entries)
+        for entry in found:
+            if not entry.is_dir(follow_symlinks=False):
+                os.unlink(entry.path)
+                continue
+            os.chmod(entry.path, 0o700)
+            target = os.path.join(folder, f"\x01{len(waiting)}")
+            os.rename(entry.path, target)
+            waiting.append(target)
+    for here in reversed(waiting):
+        os.rmdir(here)
