@@ -6,13 +6,13 @@ the same frozen objects, so that no reward has to know which trainer or chat tem
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from assay.code_blocks import extract_code
 from assay.errors import DataError
+from assay.json_object import MalformedJson, parse_object
 
 THINK_OPEN = "<think>"
 THINK_CLOSE = "</think>"
@@ -61,9 +61,10 @@ class ToolCall:
         error = "" if name else "the call has no name"
         if isinstance(arguments, str):
             try:
-                arguments = json.loads(arguments) if arguments.strip() else {}
-            except (ValueError, RecursionError) as problem:
-                error = error or f"arguments are not JSON: {problem}"
+                arguments = parse_object(arguments) if arguments.strip() else {}
+            except MalformedJson as problem:
+                where = "" if problem.position is None else f" at character {problem.position}"
+                error = error or f"arguments: {problem}{where}"
                 arguments = None
         elif arguments is None:
             arguments = {}
@@ -244,6 +245,11 @@ class Sample:
         if truncated is None:
             told = row.get("truncated")
             if told is not None:
+                if told not in (True, False):
+                    raise DataError(
+                        f"column 'truncated' must be true or false, got {told!r:.80}; "
+                        "leave it out where it is unknown"
+                    )
                 truncated = bool(told)
             else:
                 truncated = bool(eos_token_ids and ids and ids[-1] not in eos_token_ids)
