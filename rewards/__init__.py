@@ -9,17 +9,27 @@ if __name__ != "assay.rewards":
 from assay.messages import Message, Sample, ToolCall, Trajectory, Turn
 from assay.reward import Reward, Score
 from assay.rewards.asynchronous import AsyncReward
+from assay.rewards.chat_format import ChatFormat
+from assay.rewards.code_format import CodeFormat
 from assay.rewards.combine import Ensemble, Mapped, Route, Term, WeightedSum
+from assay.rewards.math_answer import MathAnswer
 from assay.rewards.pass_rate import PassRate
+from assay.rewards.text import Length, Overlong, Repetition
 from assay.rewards.transforms import Clip, Sigmoid, Standardise
 
 __all__ = [
     "AsyncReward",
+    "ChatFormat",
     "Clip",
+    "CodeFormat",
     "Ensemble",
+    "Length",
     "Mapped",
+    "MathAnswer",
     "Message",
+    "Overlong",
     "PassRate",
+    "Repetition",
     "Reward",
     "Route",
     "Sample",
