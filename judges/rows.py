@@ -24,6 +24,7 @@ from assay.messages import Sample
 
 #: A longer line is a bad row; memory stays bounded.
 LONGEST_LINE = 64 * 2**20
+_PIECE = 2**20
 _SKIPPED = object()
 
 
@@ -121,8 +122,8 @@ class RowSource:
             try:
                 line = file.readline(LONGEST_LINE + 1)
                 too_long = len(line) > LONGEST_LINE
-                while len(line) > LONGEST_LINE and not line.endswith(b"\n"):
-                    line = file.readline(LONGEST_LINE + 1)
+                while too_long and line and not line.endswith(b"\n"):
+                    line = file.readline(_PIECE)
             except (EOFError, zlib.error, gzip.BadGzipFile) as error:
                 raise DataError(
                     f"{self.label} is damaged after line {number}: {error}; fetch it again, or "

@@ -32,16 +32,22 @@ def print_summary(summary: Summary, reward: Reward, console: Console) -> None:
 
 def summary_table(summary: Summary, reward: Reward, width: int) -> RenderableType:
     """Both tables, for a terminal of `width` columns."""
-    parts: list[RenderableType] = [_scores(summary, reward, wide=width >= WIDE)]
-    reasons = _reasons(summary, reward)
+    parts: list[RenderableType] = [_scores(summary, reward, width)]
+    reasons = _reasons(summary, reward, width)
     if reasons.row_count:
-        parts += ["", reasons]
+        parts.append(reasons)
     return Group(*parts)
 
 
-def _scores(summary: Summary, reward: Reward, *, wide: bool) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), expand=False)
-    table.add_column("reward", no_wrap=True, overflow="ellipsis", max_width=28, min_width=8)
+def _table(width: int) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    name = min(40, width - (88 if width >= WIDE else 64))
+    table.add_column("reward", no_wrap=True, overflow="ellipsis", max_width=name, min_width=8)
+    return table
+
+
+def _scores(summary: Summary, reward: Reward, width: int) -> Table:
+    table, wide = _table(width), width >= WIDE
     for heading in ("scored", "full marks", "mean"):
         table.add_column(heading, justify="right", no_wrap=True)
     for heading in ("min", "p10", "p50", "p90", "max") if wide else ("p10", "p50", "p90"):
@@ -61,9 +67,8 @@ def _scores(summary: Summary, reward: Reward, *, wide: bool) -> Table:
     return table
 
 
-def _reasons(summary: Summary, reward: Reward) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), expand=False)
-    table.add_column("reward", no_wrap=True, overflow="ellipsis", max_width=28, min_width=8)
+def _reasons(summary: Summary, reward: Reward, width: int) -> Table:
+    table = _table(width)
     table.add_column("rows", justify="right", no_wrap=True)
     table.add_column("status", no_wrap=True)
     table.add_column("most frequent reasons", overflow="fold", ratio=1)
