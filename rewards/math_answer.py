@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from importlib.metadata import PackageNotFoundError, version
 from numbers import Real
 from typing import Any, Literal
 
@@ -196,6 +195,8 @@ def _braced(text: str, start: int) -> str | None:
 
 
 def _math_verify_version() -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
     try:
         return version("math-verify")
     except PackageNotFoundError:

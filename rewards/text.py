@@ -34,8 +34,8 @@ class Repetition(Reward):
     Example:
         `a a a a` has two 2-grams too many: 3 of them, 1 unique.
 
-        >>> Repetition(n=2, max_penalty=0.3)(completions=["a b c d", "a a a a"])
-        [0.0, -0.2]
+        >>> Repetition(n=2, max_penalty=1.5)(completions=["a b c d", "a a a a"])
+        [0.0, -1.0]
     """
 
     n: int = 3

@@ -12,7 +12,6 @@ import importlib
 import platform
 import warnings
 from functools import cache
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from assay.errors import ConfigError
@@ -91,6 +90,8 @@ def parser_version(language: str) -> str:
     """Version of what decides for `language`: the Python interpreter, or the grammar's package."""
     if language == "python":
         return platform.python_version()
+    from importlib.metadata import version
+
     return version(GRAMMARS[language].replace("_", "-"))
 
 
