@@ -19,6 +19,7 @@ from assay.errors import ConfigError, SandboxError
 from assay.sandbox import root
 from assay.sandbox.inner_boot import BOOT
 from assay.sandbox.pool import PooledSandbox
+from assay.sandbox.toolchain import shown_paths
 from assay.sandbox.worker import Launch
 
 WAY_OUT = (
@@ -78,7 +79,7 @@ class Bubblewrap(PooledSandbox):
         if program is None:
             raise SandboxError(f"bubblewrap is not installed (no `bwrap` in PATH): {WAY_OUT}")
         interpreter = root.find_interpreter(self.python)
-        binds, stage, texts = root.bind_arguments(interpreter, self.python_path)
+        binds, stage, texts = root.bind_arguments(interpreter, (*self.python_path, *shown_paths()))
         argv = [program, "--unshare-all", "--uid", "1000", "--gid", "1000", "--cap-add", "ALL"]
         argv += ["--die-with-parent", "--new-session", "--as-pid-1", "--hostname", "box"]
         argv += [*binds, "--proc", "/proc", "--remount-ro", "/", "--clearenv"]

@@ -10,8 +10,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from assay.errors import ConfigError, DataError
-from assay.sandbox import wire
+from assay.sandbox import compilation, wire
 from assay.sandbox.compare import Opaque, decode_value, outputs_equal, values_equal
+from assay.sandbox.compilation import CompileError, Program, inner_limits
 from assay.sandbox.job import (
     AssertTest,
     FunctionTest,
@@ -24,6 +25,7 @@ from assay.sandbox.job import (
     Verdict,
     worst,
 )
+from assay.sandbox.languages import Language, language_of
 from assay.sandbox.worker import Outcome, Worker
 
 _MIB = 1 << 20
@@ -31,14 +33,6 @@ _SHOWN = 4096
 _BATCH_BYTES = 32 * _MIB
 #: Our own patience above the inner clocks, for a machine under load.
 _GRACE_S = 20.0
-
-_ENVIRONMENT = {
-    "PATH": "/usr/local/bin:/usr/bin:/bin",
-    "HOME": "/tmp",
-    "TMPDIR": "/tmp",
-    "LANG": "C.UTF-8",
-    "PYTHONHASHSEED": "0",
-}
 
 
 def check(job: Job) -> None:
@@ -53,6 +47,12 @@ def check(job: Job) -> None:
     if len(kinds) > 1:
         names = sorted(kind.__name__ for kind in kinds)
         raise DataError(f"tests of one job must be of one kind, got {names}; split the job")
+    language = language_of(job.language)
+    if language.name != "python" and kinds != {StdioTest}:
+        raise DataError(
+            f"{kinds.pop().__name__} needs a Python program, got language {job.language!r}; "
+            "use StdioTest"
+        )
 
 
 def run_job(worker: Worker, job: Job) -> Result:
@@ -61,12 +61,16 @@ def run_job(worker: Worker, job: Job) -> Result:
     Raises:
         WorkerLostError: The worker failed; nothing is known about the program.
     """
+    try:
+        program = compilation.prepare(worker, job)
+    except CompileError as error:
+        return _compile_error(job, error, worker.isolation)
     results: list[TestResult] = []
     failures = 0
     lockstep = job.stop_after_failures is not None
     for batch in _batches(job.tests):
         tokens = [secrets.token_hex(16) for _ in batch]
-        request = _request(job, batch, tokens, lockstep)
+        request = _request(job, program, batch, tokens, lockstep)
         for outcome in worker.run(request, job.limits.wall_s + _GRACE_S):
             test = batch[outcome.index]
             result = judge(job, test, outcome, tokens[outcome.index])
@@ -82,7 +86,13 @@ def run_job(worker: Worker, job: Job) -> Result:
     missing = len(job.tests) - len(results)
     note = f"not run: stopped after {failures} failed tests"
     results += [TestResult(Verdict.WA, reason=note, run=False)] * missing
-    return Result(verdict, tuple(results), isolation=dict(worker.isolation))
+    return Result(verdict, tuple(results), dict(worker.isolation), compile_s=program.compile_s)
+
+
+def _compile_error(job: Job, error: CompileError, isolation: dict[str, str]) -> Result:
+    test = TestResult(Verdict.CE, reason="not run: the program does not compile", run=False)
+    tests = (test,) * len(job.tests)
+    return Result(Verdict.CE, tests, dict(isolation), str(error), error.seconds)
 
 
 def internal_error(job: Job, message: str, isolation: dict[str, Any]) -> Result:
@@ -105,32 +115,23 @@ def _batches(tests: Sequence[Test]) -> Iterator[list[Test]]:
     yield batch
 
 
-def _request(job: Job, tests: list[Test], tokens: list[str], lockstep: bool) -> dict[str, Any]:
-    source = job.source
+def _request(
+    job: Job, program: Program, tests: list[Test], tokens: list[str], lockstep: bool
+) -> dict[str, Any]:
+    limits = inner_limits(job.limits)
+    limits["processes"] += program.language.processes
     return {
-        "argv": (),
-        "environment": _ENVIRONMENT,
-        "source": source,
-        "path": "/prog/main.py",
-        "files": [("main.py", source.encode("utf-8", "surrogatepass"), 0o644)],
-        "limits": inner_limits(job.limits),
+        "argv": program.argv,
+        "environment": program.environment,
+        "source": program.source,
+        "path": "{prog}/" + program.language.file,
+        "files": program.files,
+        "limits": limits,
+        "address_space": program.language.address_space,
         "tests": [_inner_test(test, token, job) for test, token in zip(tests, tokens, strict=True)],
-        "share_code": len(tests) > 1,
+        "share_code": len(tests) > 1 and not program.argv,
         "lockstep": lockstep,
-    }
-
-
-def inner_limits(limits: Limits) -> dict[str, float | int]:
-    """The limits in the units of the inside: seconds, bytes, counts."""
-    return {
-        "cpu_s": limits.cpu_s,
-        "wall_s": limits.wall_s,
-        "memory": limits.memory_mb * _MIB,
-        "output": int(limits.output_mb * _MIB),
-        "processes": int(limits.processes),
-        "file": limits.file_mb * _MIB,
-        "tmp": limits.tmp_mb * _MIB,
-        "inodes": int(limits.inodes),
+        "collect": False,
     }
 
 
@@ -168,7 +169,7 @@ def _inner_test(test: Test, token: str, job: Job) -> dict[str, Any]:
 
 def judge(job: Job, test: Test, outcome: Outcome, token: str) -> TestResult:
     """The verdict of one test from what happened."""
-    verdict, reason = _offence(job.limits, outcome)
+    verdict, reason = _offence(job.limits, language_of(job.language), outcome)
     if isinstance(test, AssertTest) and outcome.value == b"A" and verdict is Verdict.RE:
         verdict = Verdict.WA
     if verdict is None:
@@ -187,7 +188,7 @@ def judge(job: Job, test: Test, outcome: Outcome, token: str) -> TestResult:
     )
 
 
-def _offence(limits: Limits, outcome: Outcome) -> tuple[Verdict | None, str]:
+def _offence(limits: Limits, language: Language, outcome: Outcome) -> tuple[Verdict | None, str]:
     """The verdict that needs no look at the answer."""
     if outcome.cause == wire.MEMORY:
         return Verdict.MLE, f"more than {limits.memory_mb} MiB of memory"
@@ -197,6 +198,9 @@ def _offence(limits: Limits, outcome: Outcome) -> tuple[Verdict | None, str]:
         return Verdict.TLE, f"more than {limits.cpu_s:g} s of CPU time"
     if outcome.cause == wire.WALL:
         return Verdict.TLE, f"more than {limits.wall_s:g} s of wall time"
+    failed = outcome.signal or outcome.status != 0
+    if failed and any(one.encode() in outcome.stderr for one in language.memory_errors):
+        return Verdict.MLE, "out of memory"
     if outcome.signal:
         return Verdict.RE, f"ended by signal {_signal_name(outcome.signal)}"
     if outcome.status != 0:

@@ -40,6 +40,7 @@ class Meter:
         self.limit = 0
         self.kills = 0
         self.cpu_before = 0
+        self.peak_before = 0
         self.highest = 0
         self.total_ns = 0
         self.lost_ns = 0
@@ -64,7 +65,10 @@ class Meter:
         self.highest = self.total_ns = self.lost_ns = 0
         if self.memory:
             self.kills = self._kills()
-            self._write("memory_peak", "0")
+            self.peak_before = 0
+            if "memory_peak" in self.files:  # what stays is page cache: of earlier runs, not ours
+                self._write("memory_peak", "0")
+                self.peak_before = self._number("memory_peak")
         if "cpu" in self.files:
             self.cpu_before = self._cpu()
 
@@ -74,7 +78,7 @@ class Meter:
         if self.memory:
             killed = self._kills() > self.kills
             if "memory_peak" in self.files:
-                peak = max(peak, self._number("memory_peak"))
+                peak = max(peak, self._number("memory_peak") - self.peak_before)
         elif self.highest > self.limit:
             killed = True
         cpu = self._cpu() - self.cpu_before if "cpu" in self.files else self.total_ns

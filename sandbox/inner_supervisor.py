@@ -17,6 +17,7 @@ import time
 from assay.sandbox import inner_family as family
 from assay.sandbox import inner_guest as guest
 from assay.sandbox import wire
+from assay.sandbox.inner_stage import collect
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,6 +51,8 @@ class Supervisor:
         """Run every test and send one record each."""
         for index, test in enumerate(self.task["tests"]):
             self.stage.fresh()
+            if self.task["collect"]:
+                os.mkdir(self.stage.tmp + "/out")
             self._test(index, test)
             if self.task["lockstep"] and os.read(self.channel, 1) != b"+":
                 return
@@ -87,6 +90,9 @@ class Supervisor:
             cause = wire.MEMORY
         elif cause in (wire.NONE, wire.WALL) and max(cpu_ns, run.cpu_ns) > self.cpu_ns:
             cause = wire.CPU
+        value = bytes(run.kept.get(guest.VALUE_FD, b""))
+        if task["collect"] and cause == wire.NONE and run.status == 0:
+            value = collect(self.stage.tmp + "/out", 4 * task["limits"]["file"])
         wire.send_record(
             self.channel,
             wire.TEST,
@@ -101,7 +107,7 @@ class Supervisor:
             ),
             bytes(run.kept[1]),
             bytes(run.kept[2][-_STDERR_KEPT:]),
-            bytes(run.kept.get(guest.VALUE_FD, b"")),
+            value,
         )
 
 
@@ -237,9 +243,19 @@ class _Run:
             return
 
 
+def _placed(text: str, stage: Mounts | Folders) -> str:
+    return text.replace("{prog}", stage.prog).replace("{tmp}", stage.tmp)
+
+
 def supervise(task: dict[str, Any], meter: Meter, stage: Mounts | Folders, channel: int) -> None:
     """Run a submission in this process: pid 1 of a new namespace, or else a child subreaper."""
-    task["rlimits"] = guest.rlimits(task["limits"], not meter.memory, task["extra_processes"])
+    bounded = task["address_space"] and not meter.memory
+    task["rlimits"] = guest.rlimits(task["limits"], bounded, task["extra_processes"])
     task["tmp"] = stage.tmp
+    task["argv"] = [_placed(one, stage) for one in task["argv"]]
+    task["path"] = _placed(task["path"], stage)
+    task["environment"] = {
+        name: _placed(value, stage) for name, value in task["environment"].items()
+    }
     meter.used = stage.used
     Supervisor(task, meter, stage, channel).run()

@@ -14,7 +14,7 @@ from assay.sandbox.worker import MOVABLE
 
 _PASSWD = "root:x:0:0:root:/:/bin/false\nbox:x:1000:1000:box:/tmp:/bin/sh\n"
 _GROUP = "root:x:0:\nbox:x:1000:\n"
-_ETC = ("ld.so.cache", "alternatives", "localtime", "java-*")
+_ETC = ("ld.so.cache", "alternatives", "localtime")
 _DEVICES = ("null", "zero", "full", "random", "urandom")
 
 
@@ -69,9 +69,10 @@ def bind_arguments(
     hidden = [] if local else ["/usr/local"]
     for path in shown:
         argv += ["--ro-bind", MOVABLE + path, path]
+        hidden += _packages(path)
     hidden += _packages(interpreter.prefix)
-    for path in hidden:
-        if os.path.isdir(path):
+    for path in dict.fromkeys(hidden):
+        if os.path.isdir(path) and path not in extra:
             argv += ["--tmpfs", path, "--remount-ro", path]
     for name in _ETC:
         for path in glob.glob(f"/etc/{name}"):
