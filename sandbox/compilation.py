@@ -20,6 +20,8 @@ from assay.sandbox.worker import Outcome, Worker
 _MIB = 1 << 20
 _MESSAGE = 4096
 _GRACE_S = 20.0
+#: Start and clean-up, so that the whole step stays within its wall limit.
+_OVERHEAD_S = 0.25
 _COMPILE_FAILED, _COMPILED = b"E", b"O"
 
 ENVIRONMENT = {
@@ -143,7 +145,7 @@ def _compile_limits(limits: Limits, language: Language) -> Limits:
     return replace(
         limits,
         cpu_s=limits.compile_cpu_s,
-        wall_s=limits.compile_wall_s,
+        wall_s=max(limits.compile_wall_s - _OVERHEAD_S, limits.compile_wall_s / 2),
         memory_mb=max(limits.memory_mb, language.compile_memory_mb),
         output_mb=1.0,
         processes=max(64, limits.processes) + language.processes,

@@ -87,6 +87,19 @@ def become_subreaper() -> None:
     _checked(_libc.prctl(36, 1, 0, 0, 0), "child subreaper")
 
 
+class Buffer:
+    """Bytes at an address, for the length of a `with` block."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = ctypes.create_string_buffer(data, len(data))
+
+    def __enter__(self) -> int:
+        return ctypes.addressof(self._data)
+
+    def __exit__(self, *_: object) -> None:
+        del self._data
+
+
 def call(number: int, *arguments: int) -> int:
     """A raw system call; -1 with errno kept for `errno()`."""
     return int(_libc.syscall(ctypes.c_long(number), *(ctypes.c_long(one) for one in arguments)))
