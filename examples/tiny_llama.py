@@ -1,4 +1,4 @@
-"""A tiny Llama and its tokenizer, built on the spot: the real classes, random weights, no download."""
+"""A tiny Llama and its tokenizer, built on the spot: real classes, random weights, no download."""
 
 from __future__ import annotations
 
