@@ -140,9 +140,10 @@ def _think_problem(message: Message, prefilled: bool | None) -> str:
     """What is wrong with a turn's think tags, or empty."""
     text = message.content
     opened, closed = text.count(THINK_OPEN), text.count(THINK_CLOSE)
-    if message.reasoning is not None:
-        apart = THINK_OPEN in message.reasoning or THINK_CLOSE in message.reasoning
-        return "a think tag beside reasoning_content" if opened or closed or apart else ""
+    if message.reasoning_apart:
+        inside = message.reasoning or ""
+        tagged = opened or closed or THINK_OPEN in inside or THINK_CLOSE in inside
+        return "a think tag beside reasoning_content" if tagged else ""
     if prefilled is None:
         prefilled = closed > 0 and opened == 0
     if closed > 1:

@@ -101,21 +101,35 @@ class Message:
                 f"a message must be a mapping with 'role' and 'content', got {value!r:.80}"
             )
         role = value.get("role")
-        if role not in ROLES:
+        if not isinstance(role, str) or role not in ROLES:
             raise DataError(f"message role must be one of {sorted(ROLES)}, got {role!r}")
         reasoning = value.get("reasoning_content")
         if reasoning is None:
             reasoning = value.get("reasoning")
         if reasoning is not None and not isinstance(reasoning, str):
             raise DataError(f"reasoning_content must be text, got {type(reasoning).__name__}")
+        calls = value.get("tool_calls")
+        if isinstance(calls, str | bytes | Mapping) or not hasattr(calls or (), "__iter__"):
+            raise DataError(f"tool_calls must be a list of calls, got {calls!r:.80}")
         return cls(
             role=role,
             content=_text(value.get("content")),
             reasoning=reasoning,
-            tool_calls=tuple(ToolCall.of(call) for call in value.get("tool_calls") or ()),
+            tool_calls=tuple(ToolCall.of(call) for call in calls or ()),
             name=value.get("name"),
             tool_call_id=value.get("tool_call_id"),
         )
+
+    @property
+    def reasoning_apart(self) -> bool:
+        """Whether the reasoning stands in its own field.
+
+        A blank field beside content with think tags was filled by a server that read no reasoning.
+        """
+        if self.reasoning is None:
+            return False
+        tagged = THINK_OPEN in self.content or THINK_CLOSE in self.content
+        return bool(self.reasoning.strip()) or not tagged
 
     def split(self, *, prefilled: bool = False) -> tuple[str | None, str]:
         """Reasoning and answer of this message.
@@ -129,7 +143,7 @@ class Message:
             never ends has an empty answer.
         """
         text = self.content
-        if self.reasoning is not None:
+        if self.reasoning_apart:
             return self.reasoning, text
         end = text.rfind(THINK_CLOSE)
         start = text.find(THINK_OPEN)
