@@ -53,6 +53,7 @@ class ChatFormat(Reward):
         special_tokens: What counts as leaked, beside the protocol's own markers.
         per_turn: Report 1 or 0 for each turn in `Score.turns`. Off by default: in a sum these would
             be added to the credit that a turn critic gives.
+        eos_token_ids: Ids that end a finished completion (`Reward.eos_token_ids`).
         name: Metric name.
 
     Raises:
@@ -72,6 +73,7 @@ class ChatFormat(Reward):
     think_prefilled: bool | None = None
     special_tokens: tuple[str, ...] = SPECIAL_TOKENS
     per_turn: bool = False
+    eos_token_ids: tuple[int, ...] = ()
     name: str = "chat_format"
     range = (0.0, 1.0)
     _protocol: Protocol = field(

@@ -94,6 +94,7 @@ class Overlong(Reward):
         cache_tokens: L_c, in units, 0 <= L_c <= L_max. 0 is a hard limit.
         unit: `tokens` needs `completion_ids`; `characters` and `words` measure what the model wrote
             (reasoning included, tool results not) and serve where no ids are at hand.
+        eos_token_ids: Ids that end a finished completion (`Reward.eos_token_ids`).
         name: Metric name.
 
     Raises:
@@ -108,6 +109,7 @@ class Overlong(Reward):
     max_tokens: int = 20480
     cache_tokens: int = 4096
     unit: Literal["tokens", "characters", "words"] = "tokens"
+    eos_token_ids: tuple[int, ...] = ()
     name: str = "overlong"
     range = (-1.0, 0.0)
 
@@ -165,6 +167,7 @@ class Length(Reward):
         target: Longest answer with full marks, in units.
         slack: Units over which the value falls to 0; 0 is a hard limit.
         unit: `characters` or `words`.
+        eos_token_ids: Ids that end a finished completion (`Reward.eos_token_ids`).
         name: Metric name.
 
     Raises:
@@ -178,6 +181,7 @@ class Length(Reward):
     target: int
     slack: int = 0
     unit: Literal["characters", "words"] = "characters"
+    eos_token_ids: tuple[int, ...] = ()
     name: str = "length"
     range = (0.0, 1.0)
 
