@@ -10,7 +10,7 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any
 
@@ -89,36 +89,71 @@ def _close(got: float, want: float, abs_tol: float, rel_tol: float) -> bool:
     return abs(got - want) <= max(abs_tol, rel_tol * abs(want))
 
 
-def decode_value(data: bytes) -> Any:
+class Items:
+    """The items of an iterator: can be gone through, is equal to nothing."""
+
+    def __init__(self, items: list[Any]) -> None:
+        self.items = items
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.items)
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def __repr__(self) -> str:
+        return f"<iterator of {len(self.items)} items>"
+
+
+def decode_value(data: bytes, exact: bool = False) -> Any:
     """The plain value behind the text that `inner_value.dump` wrote.
+
+    Args:
+        data: The text.
+        exact: Whether tuples, sets and mappings become what they were (for evaluation by the
+            language's own rules), instead of forms that `values_equal` reads.
 
     Raises:
         ValueError: Not such a text (the program wrote to the channel itself, say).
     """
     try:
-        return _rebuild(json.loads(data))
+        return _rebuild(json.loads(data), _EXACT if exact else _LOOSE)
     except (RecursionError, TypeError, AttributeError, IndexError, KeyError) as error:
         raise ValueError(f"not a value: {type(error).__name__}") from None
 
 
-def _rebuild(node: Any) -> Any:
+def _hashable(items: list[Any]) -> list[Any]:
+    """`items`, unless they are made to collide in a hash table."""
+    if len(items) > 1000 and any(isinstance(one, int) and abs(one) >> 60 for one in items):
+        raise ValueError("not a value: too many large numbers in a set or mapping")
+    return items
+
+
+def _set(items: list[Any]) -> Any:
+    return set(_hashable(items))
+
+
+def _dict(items: list[tuple[Any, Any]]) -> Any:
+    _hashable([key for key, _ in items])
+    return dict(items)
+
+
+def _rebuild(node: Any, forms: dict[str, Callable[[Any], Any]]) -> Any:
     if not isinstance(node, list):
         if isinstance(node, dict):
             raise ValueError("not a value: a bare object")
         return node
     tag, *rest = node
-    if tag == "l":
-        return [_rebuild(one) for one in rest]
-    if tag == "s":
-        return Unordered(_rebuild(one) for one in rest)
+    if tag in ("l", "t", "s", "g"):
+        return forms[tag]([_rebuild(one, forms) for one in rest])
     if tag == "d":
-        return Pairs((_rebuild(key), _rebuild(value)) for key, value in rest)
+        return forms[tag]([(_rebuild(key, forms), _rebuild(one, forms)) for key, one in rest])
     if tag == "f":
         return float(rest[0])
     if tag == "i":
         return int(rest[0], 16)
     if tag == "c":
-        return complex(_rebuild(rest[0]), _rebuild(rest[1]))
+        return complex(_rebuild(rest[0], forms), _rebuild(rest[1], forms))
     if tag == "b":
         return bytes.fromhex(rest[0])
     if tag == "o":
@@ -132,6 +167,22 @@ class Unordered(list[Any]):
 
 class Pairs(list[tuple[Any, Any]]):
     """The items of a mapping, whatever its keys are."""
+
+
+_LOOSE: dict[str, Callable[[Any], Any]] = {
+    "l": list,
+    "t": list,
+    "s": Unordered,
+    "d": Pairs,
+    "g": Items,
+}
+_EXACT: dict[str, Callable[[Any], Any]] = {
+    "l": list,
+    "t": tuple,
+    "s": _set,
+    "d": _dict,
+    "g": Items,
+}
 
 
 def values_equal(got: Any, want: Any, abs_tol: float = 0.0, rel_tol: float = 0.0) -> bool:

@@ -11,8 +11,10 @@ from typing import Any
 
 from assay.errors import ConfigError, DataError
 from assay.sandbox import compilation, wire
+from assay.sandbox.asserts import Plan, rewrite
 from assay.sandbox.compare import Opaque, decode_value, outputs_equal, values_equal
 from assay.sandbox.compilation import CompileError, Program, inner_limits
+from assay.sandbox.evaluator import EvaluationError
 from assay.sandbox.job import (
     AssertTest,
     FunctionTest,
@@ -155,6 +157,15 @@ def _inner_test(test: Test, token: str, job: Job) -> dict[str, Any]:
             "limit": limit,
         }
     if isinstance(test, AssertTest):
+        plan = rewrite(test, job.source)
+        if plan is not None:
+            return {
+                "kind": "probe",
+                "stdin": b"",
+                "setup": plan.setup,
+                "steps": plan.steps,
+                "limit": int(job.limits.output_mb * _MIB),
+            }
         return {
             "kind": "assert",
             "stdin": b"",
@@ -184,7 +195,7 @@ def judge(job: Job, test: Test, outcome: Outcome, token: str) -> TestResult:
         stdout=outcome.stdout[:_SHOWN].decode("utf-8", "replace"),
         stderr=outcome.stderr[-_SHOWN:].decode("utf-8", "replace"),
         reason=reason,
-        forgeable=isinstance(test, AssertTest),
+        forgeable=isinstance(test, AssertTest) and rewrite(test, job.source) is None,
     )
 
 
@@ -215,10 +226,30 @@ def _answer(job: Job, test: Test, outcome: Outcome, token: str) -> tuple[Verdict
         )
         return (Verdict.AC, "") if equal else (Verdict.WA, "the output differs")
     if isinstance(test, AssertTest):
+        plan = rewrite(test, job.source)
+        if plan is not None:
+            return _checked(plan, outcome.value)
         if secrets.compare_digest(outcome.value, b"T" + token.encode()):
             return Verdict.AC, ""
         return Verdict.RE, "the program ended before its asserts did"
     return _value(job, test, outcome.value)
+
+
+def _checked(plan: Plan, data: bytes) -> tuple[Verdict, str]:
+    """The verdict of a rewritten assert from the values that came out."""
+    if not data:
+        return Verdict.RE, "no value was returned: the program ended early"
+    if data[:1] != b"P":
+        return Verdict.RE, f"no usable value: {data[1:200].decode('utf-8', 'replace')}"
+    wanted = sum(check.count for check in plan.checks)
+    try:
+        values = decode_value(b'["l",' + data[2:], exact=True)
+        if len(values) != wanted:
+            return Verdict.RE, "no usable value: wrong number of values"
+        failed = plan.failed(values)
+    except (ValueError, EvaluationError) as error:
+        return Verdict.RE, f"no usable value: {error}"
+    return (Verdict.WA, failed) if failed else (Verdict.AC, "")
 
 
 def _value(job: Job, test: FunctionTest, data: bytes) -> tuple[Verdict, str]:

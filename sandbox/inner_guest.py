@@ -126,6 +126,8 @@ def _program(task: dict[str, Any], test: dict[str, Any], code: bytes | None) -> 
         exec(compiled, scope)
         if kind == "function":
             _call(scope, test)
+        elif kind == "probe":
+            _probe(scope, test)
         elif kind == "assert":
             _assert(scope, test)
     except SystemExit as stop:
@@ -155,6 +157,26 @@ def _call(scope: dict[str, Any], test: dict[str, Any]) -> None:
         raise NameError(f"the program defines no {test['entry']!r}")
     arguments, keywords = marshal.loads(test["call"])
     _send(function(*arguments, **keywords), test["limit"])
+
+
+def _probe(scope: dict[str, Any], test: dict[str, Any]) -> None:
+    """Run statements and send the values of expressions."""
+    if test["setup"]:
+        exec(compile(test["setup"], "<setup>", "exec", 0, True), scope)
+    values = []
+    room = test["limit"]
+    for kind, source in test["steps"]:
+        if kind == "run":
+            exec(compile(source, "<test>", "exec", 0, True), scope)
+            continue
+        value = eval(compile(source, "<test>", "eval", 0, True), scope)
+        try:
+            values.append(inner_value.dump(value, room))
+        except (ValueError, RecursionError) as error:
+            _write_all(VALUE_FD, b"E" + str(error).encode())
+            return
+        room -= len(values[-1])
+    _write_all(VALUE_FD, b"P[" + b",".join(values) + b"]")
 
 
 def _assert(scope: dict[str, Any], test: dict[str, Any]) -> None:

@@ -5,12 +5,13 @@ a subclass which lies about itself is written as what it holds. Whatever this mo
 in the program's own process: its output is an untrusted value and is treated so by the reader.
 
 Runs inside the sandbox: standard library only. The format is JSON; containers are written as
-`["l", ...]` list or tuple, `["s", ...]` set, `["d", [key, value], ...]` mapping, and what is not
+`["l", ...]` list, `["t", ...]` tuple, `["g", ...]` iterator, `["s", ...]` set, `["d", [key, value], ...]` mapping, and what is not
 JSON as `["f", "nan"]`, `["c", real, imaginary]`, `["b", hex]`, `["o", type name]`.
 """
 
 from __future__ import annotations
 
+from _collections import deque
 from _json import encode_basestring_ascii
 
 TYPE_CHECKING = False
@@ -18,6 +19,22 @@ if TYPE_CHECKING:
     from typing import Any
 
 _ESCAPE = str.encode
+#: Iterables of the language that are no containers: written by their items.
+_ITERABLES = (
+    type(one for one in ()),
+    type({}.keys()),
+    type({}.values()),
+    type({}.items()),
+    type(iter([])),
+    type(iter(())),
+    range,
+    map,
+    filter,
+    zip,
+    enumerate,
+    reversed,
+    deque,
+)
 
 
 def dump(value: Any, limit: int) -> bytes:
@@ -53,7 +70,7 @@ def _write(value: Any, out: list[str], room: list[int], depth: int) -> None:
         out.append('["l"')
         items = list.__iter__(value)
     elif isinstance(value, tuple):
-        out.append('["l"')
+        out.append('["t"')
         items = tuple.__iter__(value)
     elif isinstance(value, set):
         out.append('["s"')
@@ -61,6 +78,9 @@ def _write(value: Any, out: list[str], room: list[int], depth: int) -> None:
     elif isinstance(value, frozenset):
         out.append('["s"')
         items = frozenset.__iter__(value)
+    elif type(value) in _ITERABLES:
+        out.append('["g"')
+        items = iter(value)
     else:
         out.append('["d"')
         for key, one in dict.items(value):
@@ -99,7 +119,7 @@ def _scalar(value: Any) -> str | None:
         return f'["c",{_scalar(value.real)},{_scalar(value.imag)}]'
     if issubclass(kind, bytes | bytearray):
         return f'["b","{bytes(value).hex()}"]'
-    if issubclass(kind, list | tuple | set | frozenset | dict):
+    if issubclass(kind, list | tuple | set | frozenset | dict) or kind in _ITERABLES:
         return None
     name = kind.__name__ if isinstance(kind.__name__, str) else "?"
     return f'["o",{encode_basestring_ascii(str.__str__(name)[:100])}]'
