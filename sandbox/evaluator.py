@@ -87,6 +87,8 @@ def _sorted(items: Any, *, reverse: bool = False) -> list[Any]:
 
 
 _TYPES = (bool, bytes, complex, dict, float, frozenset, int, list, set, str, tuple)
+_MATH = """acos asin atan ceil cos degrees e exp fabs floor fsum gcd hypot inf isclose isfinite
+isinf isnan log log10 log2 nan pi radians sin sqrt tan tau trunc"""
 #: What an expression may name and call: builtins first, then functions of modules.
 SAFE: dict[str, Any] = {
     **{kind.__name__: kind for kind in _TYPES},
@@ -114,40 +116,7 @@ SAFE: dict[str, Any] = {
         for module in ("np", "numpy")
         for name in ("allclose", "isclose")
     },
-    **{
-        f"math.{name}": getattr(math, name)
-        for name in [
-            "acos",
-            "asin",
-            "atan",
-            "ceil",
-            "cos",
-            "degrees",
-            "e",
-            "exp",
-            "fabs",
-            "floor",
-            "fsum",
-            "gcd",
-            "hypot",
-            "inf",
-            "isclose",
-            "isfinite",
-            "isinf",
-            "isnan",
-            "log",
-            "log10",
-            "log2",
-            "nan",
-            "pi",
-            "radians",
-            "sin",
-            "sqrt",
-            "tan",
-            "tau",
-            "trunc",
-        ]
-    },
+    **{f"math.{name}": getattr(math, name) for name in _MATH.split()},
     **{f"float.{name}": getattr(float, name) for name in ("is_integer",)},
 }
 
@@ -184,7 +153,7 @@ def _same(one: Any, other: Any) -> bool:
     """`is` for plain values: the same type and, where the language shares objects, value."""
     if one is None or other is None or isinstance(one, bool) or isinstance(other, bool):
         return one is other
-    if isinstance(one, int | str) or isinstance(one, type):
+    if isinstance(one, (int, str, type)):
         return type(one) is type(other) and bool(one == other)
     return False
 
@@ -259,12 +228,12 @@ class _Evaluator:
                 raise EvaluationError("a number is too large")
         if isinstance(node.op, ast.Mult):
             for one, other in ((left, right), (right, left)):
-                if isinstance(one, int) and hasattr(other, "__len__"):
-                    if one * len(other) > _MOST_ITEMS:
-                        raise EvaluationError("a repetition is too long")
-        if isinstance(node.op, ast.Pow) and isinstance(left, int) and isinstance(right, int):
-            if left.bit_length() * abs(right) > _MOST_BITS:
-                raise EvaluationError("a power is too large")
+                size = len(other) if hasattr(other, "__len__") else 0
+                if isinstance(one, int) and one * size > _MOST_ITEMS:
+                    raise EvaluationError("a repetition is too long")
+        power = isinstance(node.op, ast.Pow) and isinstance(left, int) and isinstance(right, int)
+        if power and left.bit_length() * abs(right) > _MOST_BITS:
+            raise EvaluationError("a power is too large")
         if isinstance(node.op, ast.Mod) and isinstance(left, str | bytes):
             raise EvaluationError("formatting is not supported")
         return action(left, right)

@@ -5,14 +5,15 @@ a subclass which lies about itself is written as what it holds. Whatever this mo
 in the program's own process: its output is an untrusted value and is treated so by the reader.
 
 Runs inside the sandbox: standard library only. The format is JSON; containers are written as
-`["l", ...]` list, `["t", ...]` tuple, `["g", ...]` iterator, `["s", ...]` set, `["d", [key, value], ...]` mapping, and what is not
-JSON as `["f", "nan"]`, `["c", real, imaginary]`, `["b", hex]`, `["o", type name]`.
+`["l", ...]` list, `["t", ...]` tuple, `["g", ...]` iterator, `["s", ...]` set and
+`["d", [key, value], ...]` mapping, and what is not JSON as `["f", "nan"]`,
+`["c", real, imaginary]`, `["b", hex]`, `["i", hex]` (a huge integer), `["o", type name]`.
 """
 
 from __future__ import annotations
 
-from _collections import deque
 from _json import encode_basestring_ascii
+from collections import deque
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,8 +21,9 @@ if TYPE_CHECKING:
 
 _ESCAPE = str.encode
 #: Iterables of the language that are no containers: written by their items.
-_ITERABLES = (
-    type(one for one in ()),
+_ITERABLES: tuple[type, ...] = (
+    type(iter(lambda: 0, 0)),
+    type(_ for _ in ""),
     type({}.keys()),
     type({}.values()),
     type({}.items()),
