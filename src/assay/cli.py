@@ -148,6 +148,30 @@ def score(
         raise typer.Exit(command(job, json_file=json_file, quiet=quiet))
 
 
+@app.command()
+def doctor(
+    json_file: Annotated[
+        Path | None,
+        typer.Option("--json", help="Write the findings here, for machines.", metavar="FILE"),
+    ] = None,
+) -> None:
+    """Say what works on this machine, what is missing, and the command that mends it.
+
+    Exits with 0 if Python programs can be scored in a sandbox, else with 1.
+    """
+    import json
+
+    from rich.console import Console
+
+    from assay.doctor import core_works, examine, print_findings, to_json
+
+    findings = examine()
+    if json_file is not None:
+        json_file.write_text(json.dumps(to_json(findings), indent=2) + "\n")
+    print_findings(findings, Console(highlight=False))
+    raise typer.Exit(0 if core_works(findings) else 1)
+
+
 def _wrong_usage(problem: object) -> NoReturn:
     print(f"assay: {problem}", file=sys.stderr)
     raise SystemExit(2)
