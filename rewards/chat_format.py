@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from assay.errors import ConfigError
-from assay.messages import THINK_CLOSE, THINK_OPEN, Message, Sample
-from assay.protocols import Protocol, protocol
+from assay.messages import THINK_CLOSE, THINK_OPEN, Message, Sample, Turn
+from assay.protocols import Protocol, canonical, protocol
 from assay.reward import Reward, Score
 
 #: Control tokens of common chat templates that no answer may contain.
@@ -38,8 +38,8 @@ class ChatFormat(Reward):
     - its tool calls, structured ones and those in its text, parse in the protocol;
     - it leaks no special token, neither of the chat template nor of the protocol.
 
-    The completion must end on an assistant turn (one that ends on a tool's result has no answer)
-    and must not be truncated, however finished it looks. The note says which turn is wrong and why.
+    The completion must not end on a tool's result, which nobody has answered, and must not be
+    truncated, however finished it looks. The note says which turn is wrong and why.
 
     Source: method.md section 9. The report does not disclose the scale; 1 is ours.
 
@@ -101,8 +101,8 @@ class ChatFormat(Reward):
         problems = [self._problem(turn.message, prefilled) for turn in turns]
         if sample.truncated:
             problems[-1] = problems[-1] or "truncated: the completion was cut at the length limit"
-        elif (last := sample.completion[-1]).role != "assistant":
-            problems[-1] = problems[-1] or f"no final answer: ends on a {last.role} message"
+        elif self._awaits_answer(turns[-1]):
+            problems[-1] = problems[-1] or "no final answer: ends on a tool's result"
         wrong = {str(index): problem for index, problem in enumerate(problems) if problem}
         return Score.of(
             float(not wrong),
@@ -111,6 +111,11 @@ class ChatFormat(Reward):
             note="; ".join(f"turn {index}: {problem}" for index, problem in wrong.items()),
             info={"turns": wrong} if wrong else {},
         )
+
+    def _awaits_answer(self, last: Turn) -> bool:
+        """Whether tool results follow the last assistant turn, as `tool` or as user messages."""
+        messages = canonical((last.message, *last.results), self._protocol)
+        return any(message.role == "tool" for message in messages)
 
     def _problem(self, message: Message, prefilled: bool | None) -> str:
         """What is wrong with a turn, or empty."""

@@ -148,11 +148,31 @@ def test_truncation_is_read_from_the_ids() -> None:
     assert reward(completions=["4.", "4."], completion_ids=[[5, 2], [5, 6]]) == [1.0, 0.0]
 
 
-@pytest.mark.parametrize("role", ["tool", "user"])
-def test_a_completion_that_ends_on_a_result_has_no_answer(role: str) -> None:
-    found = score([assistant(CALL), {"role": role, "content": "result"}])
+@pytest.mark.parametrize(
+    ("protocol", "result"),
+    [
+        ("hermes", {"role": "tool", "content": "result"}),
+        ("hermes", {"role": "user", "content": "<tool_response>\nresult\n</tool_response>"}),
+        ("miroflow", {"role": "user", "content": "result"}),
+        ("react", {"role": "user", "content": "Observation: result"}),
+    ],
+)
+def test_a_completion_that_ends_on_a_result_has_no_answer(
+    protocol: str, result: dict[str, str]
+) -> None:
+    call = PROTOCOLS[protocol].render_call(ToolCall("find", {}, server="web"))
+    found = score([assistant(call), result], protocol=protocol)
     assert found.value == 0.0
-    assert found.note == f"turn 0: no final answer: ends on a {role} message"
+    assert found.note == "turn 0: no final answer: ends on a tool's result"
+    ended = [assistant(call), result, {"role": "user", "content": "thanks"}]
+    assert score(ended, protocol=protocol).value == 0.0
+    assert score([assistant(call), result, assistant("done")], protocol=protocol).value == 1.0
+
+
+def test_a_real_user_may_have_the_last_word() -> None:
+    for protocol in PROTOCOLS:
+        messages = [assistant("done"), {"role": "user", "content": "thanks"}]
+        assert score(messages, protocol=protocol).value == 1.0
 
 
 def test_no_assistant_turn() -> None:
