@@ -88,8 +88,8 @@ def warm_up(model: Any, tokenizer: Any, folder: str) -> None:
     ).train()
 
 
-def leaf_log() -> Any:
-    """A callback that prints one short line a step in place of the trainer's long one."""
+def leaf_log(prefix: str) -> Any:
+    """A callback that prints one short line a step, the metrics under `prefix`."""
     from transformers import TrainerCallback
 
     class LeafLog(TrainerCallback):
@@ -97,9 +97,9 @@ def leaf_log() -> Any:
             if "reward" not in (logs or {}):
                 return
             leaves = [
-                f"{key.removeprefix('reward/')} {float(value):.3g}"
+                f"{key.removeprefix(prefix)} {float(value):.3g}"
                 for key, value in logs.items()
-                if key.startswith("reward/") and key.endswith(("/mean", "/gated", "/seconds"))
+                if key.startswith(prefix) and key.endswith(("/mean", "/gated", "/seconds"))
             ]
             print(
                 f"step {state.global_step:>3}  reward {float(logs['reward']):.3f}  "
@@ -151,7 +151,7 @@ def main(steps: int = 20) -> list[dict[str, float]]:
             processing_class=tokenizer,
         )
         trainer.remove_callback(PrinterCallback)
-        trainer.add_callback(leaf_log())
+        trainer.add_callback(leaf_log(f"{reward.name}/"))
         trainer.train()
     return [entry for entry in trainer.state.log_history if "reward" in entry]
 
