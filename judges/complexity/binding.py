@@ -129,9 +129,9 @@ def _path(node: Node, text: str, scope: Scope, scopes: Scopes) -> Key | None:
     if first == node:
         return _lookup(text, scope, scopes)
     owner = scopes.text(first)
-    if owner not in ("Self", "self", "crate", "super", "::"):
-        if scopes.find(owner, scope) is None:
-            return None
+    own = owner in ("Self", "self", "crate", "super", "::")
+    if not own and scopes.find(owner, scope) is None:
+        return None
     if text in scopes.members:
         return (MEMBER, text)
     return _lookup(text, scope, scopes)

@@ -125,8 +125,7 @@ def _edits(root: Node, data: bytes, language: str) -> Iterator[Edit]:
         elif kind in CONTENTS:
             yield Edit(node.start_byte, node.end_byte, "")
         elif kind in _CHARACTERS:
-            text = data[node.start_byte : node.end_byte]
-            opening = text.index(b"'") if b"'" in text else 0
+            opening = max(0, data[node.start_byte : node.end_byte].find(b"'"))
             yield Edit(node.start_byte + opening, node.end_byte, "'_'")
         elif kind == "regex_pattern":
             yield Edit(node.start_byte, node.end_byte, "_")
