@@ -43,7 +43,7 @@ def run(name: str) -> doctest.TestResults:
         if "assay[" in str(error):  # says which extra is missing
             pytest.skip(str(error))
         raise
-    return doctest.testmod(module, optionflags=doctest.IGNORE_EXCEPTION_DETAIL)
+    return doctest.testmod(module)
 
 
 @pytest.mark.parametrize("name", sorted(set(module_names())))
