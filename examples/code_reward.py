@@ -8,11 +8,12 @@ and `entry_point`.
 """
 
 from assay.rewards import CodeFormat, PassRate, Term, WeightedSum
+from assay.sandbox import Limits
 
 reward = WeightedSum(
     {
         "format": Term(CodeFormat(language="python")),
-        "tests": Term(PassRate(language="python"), gate="format"),
+        "tests": Term(PassRate(limits=Limits(cpu_s=2.0)), gate="format"),
     },
     name="code",
 )
