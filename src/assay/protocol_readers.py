@@ -16,6 +16,7 @@ _MIRO_FIELDS = ("server_name", "tool_name", "arguments")
 _MIRO_HEAD = re.compile(
     r"\s*<server_name>([^<]*)</server_name>\s*<tool_name>([^<]*)</tool_name>\s*<arguments>"
 )
+_REACT_RESULT = re.compile(r"^[ \t]*Observation[ \t]*(?:\d+[ \t]*)?:", re.MULTILINE)
 _REACT_KEY = re.compile(
     r"^[ \t]*(Thought|Action Input|Action|Observation|Final Answer)[ \t]*(?:\d+[ \t]*)?:",
     re.MULTILINE,
@@ -167,6 +168,7 @@ class React(Protocol):
     r"""`Thought:`, `Action:`, `Action Input:`, `Final Answer:` at line starts.
 
     `Action: name[input]` is read as well.
+
     An input that is a JSON object gives the arguments; any other text becomes `{"input": text}`.
     The turn's text is its final answer (or `Action: Finish[answer]`) and what no marker precedes;
     thoughts are left out. Results come back as `Observation:` in user turns, so that a turn which
@@ -211,8 +213,12 @@ class React(Protocol):
         return f"Action: {call.name}\nAction Input: {arguments}"
 
     def results(self, text: str) -> tuple[str, ...]:
-        """What follows each `Observation:`."""
-        return tuple(value for key, _, value in _react_sections(text) if key == "observation")
+        """What follows each `Observation:` of a turn that begins with one."""
+        marks = list(_REACT_RESULT.finditer(text))
+        if not marks or text[: marks[0].start()].strip():
+            return ()
+        ends = [mark.start() for mark in marks[1:]] + [len(text)]
+        return tuple(text[m.end() : end].strip() for m, end in zip(marks, ends, strict=True))
 
     def render_result(self, text: str) -> str:
         """One `Observation:`."""

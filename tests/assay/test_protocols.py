@@ -111,8 +111,8 @@ def test_calls_round_trip(
 def test_results_round_trip(reader: Protocol, result: str) -> None:
     if "<tool_response>" in result or "</tool_response>" in result:
         return  # Hermes cannot say this
-    if isinstance(reader, React) and ":" in result:
-        return
+    if isinstance(reader, React) and "Observation" in result:
+        return  # nor ReAct this
     assert reader.results(reader.render_result(result)) == (result,)
 
 
@@ -122,6 +122,8 @@ def test_merged_results() -> None:
     assert Hermes().results("<tool_response>cut off") == ("cut off",)
     assert Hermes().results("a real question") == ()
     assert MiroFlow().results("  ") == ()
+    assert React().results("Observation: a page\nFinal Answer: 1") == ("a page\nFinal Answer: 1",)
+    assert React().results("I made an\nObservation: here") == ()
     assert React().results("Observation: one\nObservation: two\nlines") == ("one", "two\nlines")
 
 
