@@ -60,9 +60,9 @@ class Terminal:
             self._console.print(f"... and {more:,} more bad rows", style="yellow")
 
     @property
-    def in_progress(self) -> bool:
-        """Whether scoring has begun."""
-        return self._begun > 0
+    def rows(self) -> int:
+        """Rows that this run is done with."""
+        return self._count
 
     def started(self, total: int, done: int) -> None:
         """Scoring begins."""

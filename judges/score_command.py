@@ -43,7 +43,7 @@ def run(job: OfflineJob, *, json_file: Path | None, quiet: bool) -> int:
         print("assay: stopped before anything was scored", file=sys.stderr)
         return 1
     except (AssayError, OSError) as error:
-        if listener.in_progress and not isinstance(error, ConfigError):
+        if listener.rows and not isinstance(error, ConfigError):
             print(
                 f"assay: what was scored so far is in {job.output}; mend the cause and continue "
                 "with the same command and --resume",
