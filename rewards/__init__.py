@@ -15,6 +15,7 @@ from assay.rewards.combine import Ensemble, Mapped, Route, Term, WeightedSum
 from assay.rewards.math_answer import MathAnswer
 from assay.rewards.pass_rate import PassRate
 from assay.rewards.text import Length, Overlong, Repetition
+from assay.rewards.time_complexity import TimeComplexity
 from assay.rewards.transforms import Clip, Sigmoid, Standardise
 
 __all__ = [
@@ -37,6 +38,7 @@ __all__ = [
     "Sigmoid",
     "Standardise",
     "Term",
+    "TimeComplexity",
     "ToolCall",
     "Trajectory",
     "Turn",

@@ -1,0 +1,128 @@
+"""The judge over estimators: cheapest first, agreement, flags, cache, budget, broken estimators."""
+
+from __future__ import annotations
+
+import itertools
+import pickle
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import pytest
+
+from assay.errors import ConfigError, JudgeError
+from assay.judge import Estimate
+from assay.judges.complexity import ComplexityJudge, Program
+
+_serial = itertools.count()
+ASKED: list[tuple[str, int]] = []
+
+
+@dataclass(frozen=True)
+class Says:
+    """An estimator that always says the same; every instance has a fingerprint of its own."""
+
+    expression: str | None
+    confidence: float = 0.9
+    method: str = "says"
+    broken: bool = False
+    serial: int = field(default_factory=lambda: next(_serial))
+
+    def estimate(self, programs: Sequence[Program]) -> list[Estimate]:
+        ASKED.append((self.method, len(programs)))
+        if self.broken:
+            raise JudgeError("the model is down")
+        return [Estimate(self.expression, self.confidence, self.method) for _ in programs]
+
+    def fingerprint(self) -> str:
+        return f"says-{self.serial}"
+
+
+PROGRAM = Program("x = int(input())\nprint(x)", "python")
+
+
+@pytest.fixture(autouse=True)
+def fresh() -> None:
+    ASKED.clear()
+
+
+def one(*estimators: Says, **settings: float) -> Estimate:
+    (estimate,) = ComplexityJudge(estimators, **settings).estimate([PROGRAM])  # type: ignore[arg-type]
+    return estimate
+
+
+def test_stops_at_the_first_sure_estimator() -> None:
+    assert one(Says("n", method="cheap"), Says("n^2", method="dear")).expression == "n"
+    assert ASKED == [("cheap", 1)]
+
+
+def test_goes_on_while_unsure_and_agreement_makes_surer() -> None:
+    estimate = one(Says("n", 0.5, "cheap"), Says("linear", 0.6, "dear"))
+    assert estimate.confidence == pytest.approx(0.8)  # 1 - .5 * .4
+    assert estimate.method == "cheap+dear"
+    assert estimate.flags == ()
+
+
+def test_disagreement_is_flagged_not_averaged() -> None:
+    estimate = one(Says("n", 0.5, "cheap"), Says("n^2", 0.7, "dear"))
+    assert (estimate.expression, estimate.method) == ("n^2", "dear")
+    assert estimate.confidence == pytest.approx(0.7)
+    assert estimate.flags == ("cheap says n, dear says n^2",)
+
+
+def test_cross_check_asks_a_second_one_always() -> None:
+    estimate = one(
+        Says("n", 0.95, "a"), Says("n^2", 0.9, "b"), Says("n", method="c"), cross_check=True
+    )
+    assert [name for name, _ in ASKED] == ["a", "b"]
+    assert estimate.flags
+
+
+def test_undecided_is_an_answer() -> None:
+    assert one(Says(None, 0.0), Says(None, 0.0)) == Estimate(None, 0.0, "says+says")
+    assert one(Says(None, 0.0, "a"), Says("n", 0.4, "b")).expression == "n"
+
+
+def test_a_broken_estimator_is_passed_over_and_flagged() -> None:
+    estimate = one(Says("n", 0.3, "a"), Says("n", method="b", broken=True), Says("n", 0.5, "c"))
+    assert estimate.method == "a+c"
+    assert estimate.flags == ("Says could not work: the model is down",)
+
+
+def test_if_none_can_work_it_raises() -> None:
+    with pytest.raises(JudgeError, match="the model is down"):
+        one(Says("n", broken=True))
+
+
+def test_equal_structures_are_judged_once_and_remembered() -> None:
+    judge = ComplexityJudge((Says("n"),))
+    renamed = Program("# a comment\nyy = int(input())\nprint(yy)  # O(1), I swear", "python")
+    other = Program("print(1)", "python")
+    assert len({str(e) for e in judge.estimate([PROGRAM, renamed, other, PROGRAM])}) == 1
+    assert ASKED == [("says", 2)]
+    judge.estimate([renamed])
+    assert len(ASKED) == 1
+    ComplexityJudge((Says("n^2"),)).estimate([PROGRAM])
+    assert len(ASKED) == 2  # another judge does not replay the first one's answers
+
+
+def test_what_failed_is_not_remembered() -> None:
+    estimators = (Says("n", 0.3, "a"), Says("n", method="b", broken=True))
+    judge = ComplexityJudge(estimators)
+    judge.estimate([PROGRAM])
+    judge.estimate([PROGRAM])
+    assert [name for name, _ in ASKED] == ["a", "b", "a", "b"]
+
+
+def test_budget_bounds_the_dear_ones() -> None:
+    one(Says("n", 0.1, "a"), Says("n", 0.9, "b"), budget_s=0.0)
+    assert [name for name, _ in ASKED] == ["a"]
+
+
+def test_settings_are_checked_and_it_pickles() -> None:
+    with pytest.raises(ConfigError, match=r"must have estimate\(\) and fingerprint\(\), got str"):
+        ComplexityJudge(("static",))  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match="confident must lie in"):
+        ComplexityJudge((Says("n"),), confident=0)
+    judge = ComplexityJudge((Says("n"),))
+    assert pickle.loads(pickle.dumps(judge)) == judge
+    assert ComplexityJudge((Says("n"),)).estimate([]) == []
