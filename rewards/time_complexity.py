@@ -237,8 +237,9 @@ def _compare(
     free = sorted(optimum.variables - found.variables)
     if not strange or not free:
         order = found.compare(optimum, constraints)
-        if strange and found.without(strange).compare(optimum, constraints) != order:
-            order = "incomparable"
+        if strange and optimum.variables:
+            bounded = found.without(strange).compare(optimum, constraints)
+            order = order if order == bounded else "incomparable"
         return order, found
     if len(strange) > len(free):
         return "incomparable", found
