@@ -14,6 +14,7 @@ from assay.sandbox.cache import CompileCache, Files, default_folder, unpack_file
 from assay.sandbox.java_names import java_names
 from assay.sandbox.job import Job, Limits
 from assay.sandbox.languages import Language, language_of
+from assay.sandbox.stop import Stop
 from assay.sandbox.toolchain import Toolchain, find_toolchain, links_statically
 from assay.sandbox.worker import Outcome, Worker
 
@@ -86,13 +87,14 @@ def compile_cache() -> CompileCache:
     return CompileCache(default_folder())
 
 
-def prepare(worker: Worker, job: Job) -> Program:
+def prepare(worker: Worker, job: Job, stop: Stop) -> Program:
     """The program of a job, compiled on `worker` if nobody did before.
 
     Raises:
         CompileError: The source does not compile within its limits.
         SandboxError: There is no tool chain here.
         WorkerLostError: The worker failed.
+        StoppedError: The batch was stopped.
     """
     language = language_of(job.language)
     source = job.source.encode("utf-8", "surrogatepass")
@@ -118,7 +120,7 @@ def prepare(worker: Worker, job: Job) -> Program:
         toolchain.version,
         _compile_limits(job.limits, language),
     )
-    compiled, seconds = _compiled(worker, command)
+    compiled, seconds = _compiled(worker, command, stop)
     return Program(language, run, compiled, environment, compile_s=seconds)
 
 
@@ -154,13 +156,13 @@ def _compile_limits(limits: Limits, language: Language) -> Limits:
     )
 
 
-def _compiled(worker: Worker, command: _Command) -> tuple[Files, float]:
+def _compiled(worker: Worker, command: _Command, stop: Stop) -> tuple[Files, float]:
     cache, key = compile_cache(), command.key()
     with cache.building(key):
         entry = cache.get(key)
         seconds = 0.0
         if entry is None:
-            outcome = _compile(worker, command)
+            outcome = _compile(worker, command, stop)
             seconds = outcome.wall_us / 1e6
             message = _complaint(command.limits, outcome)
             if message is not None:
@@ -174,21 +176,22 @@ def _compiled(worker: Worker, command: _Command) -> tuple[Files, float]:
     return unpack_files(entry[1:]), seconds
 
 
-def _compile(worker: Worker, command: _Command) -> Outcome:
+def _compile(worker: Worker, command: _Command, stop: Stop) -> Outcome:
     request = {
         "argv": command.argv,
+        "arguments": (),
         "environment": command.environment,
         "source": "",
         "path": "",
         "files": [(command.file, command.source, 0o644)],
-        "limits": inner_limits(command.limits),
+        "limits": _inner_limits(command.limits),
         "address_space": False,
         "tests": [{"kind": "stdio", "stdin": b""}],
         "share_code": False,
         "lockstep": False,
         "collect": True,
     }
-    outcomes = list(worker.run(request, command.limits.wall_s + _GRACE_S))
+    outcomes = list(worker.run(request, command.limits.wall_s + _GRACE_S, stop))
     if outcomes[0].status == 127:
         raise SandboxError(
             f"the compiler {command.argv[0]} cannot be started inside the sandbox: "
@@ -216,7 +219,27 @@ def _complaint(limits: Limits, outcome: Outcome) -> str | None:
     return None if outcome.value else "the compiler wrote no program"
 
 
-def inner_limits(limits: Limits) -> dict[str, Any]:
+def request_for(program: Program, limits: Limits) -> dict[str, Any]:
+    """A request without tests, as `inner_supervisor` reads it."""
+    inner = _inner_limits(limits)
+    inner["processes"] += program.language.processes
+    return {
+        "argv": program.argv,
+        "arguments": (),
+        "environment": program.environment,
+        "source": program.source,
+        "path": "{prog}/" + program.language.file,
+        "files": program.files,
+        "limits": inner,
+        "address_space": program.language.address_space,
+        "tests": [],
+        "share_code": False,
+        "lockstep": False,
+        "collect": False,
+    }
+
+
+def _inner_limits(limits: Limits) -> dict[str, Any]:
     """The limits in the units of the inside: seconds, bytes, counts."""
     return {
         "cpu_s": limits.cpu_s,

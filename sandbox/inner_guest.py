@@ -110,7 +110,7 @@ def _program(task: dict[str, Any], test: dict[str, Any], code: bytes | None) -> 
     scope["__file__"] = task["path"]
     scope["__builtins__"] = builtins
     sys.modules[name] = module
-    sys.argv[:] = [task["path"]]
+    sys.argv[:] = [task["path"], *task["arguments"]]
     forget_harness()
     status = 0
     try:

@@ -42,6 +42,7 @@ class Supervisor:
         self.stage = stage
         self.channel = channel
         self.code: bytes | None = None
+        self.streams = _received(channel) if task["streams"] else []
         limits = task["limits"]
         self.cpu_ns = int(limits["cpu_s"] * 1e9)
         self.wall_ns = int(limits["wall_s"] * 1e9)
@@ -59,7 +60,12 @@ class Supervisor:
 
     def _test(self, index: int, test: dict[str, Any]) -> None:
         task = self.task
-        pipes = {0: os.pipe(), 1: os.pipe(), 2: os.pipe()}
+        pipes = {2: os.pipe()}
+        if self.streams:
+            pipes[0] = (self.streams[0], -1)
+            pipes[1] = (-1, self.streams[1])
+        else:
+            pipes[0], pipes[1] = os.pipe(), os.pipe()
         if test["kind"] != "stdio":
             pipes[guest.VALUE_FD] = os.pipe()
         wants_code = bool(task["share_code"]) and self.code is None
@@ -79,7 +85,8 @@ class Supervisor:
                 os._exit(125)
         for fd, pair in pipes.items():
             os.close(pair[0 if fd == 0 else 1])
-        run = _Run(self, child, started, {fd: pipes[fd][0] for fd in pipes if fd}, test["stdin"])
+        outputs = {fd: pair[0] for fd, pair in pipes.items() if fd and pair[0] >= 0}
+        run = _Run(self, child, started, outputs, test["stdin"])
         run.stdin = pipes[0][1]
         run.watch()
         if wants_code and run.code_complete:
@@ -105,7 +112,7 @@ class Supervisor:
                 (run.ended - started) // 1000,
                 max(peak, run.peak) // 1024,
             ),
-            bytes(run.kept[1]),
+            bytes(run.kept.get(1, b"")),
             bytes(run.kept[2][-_STDERR_KEPT:]),
             value,
         )
@@ -142,7 +149,8 @@ class _Run:
         for fd in self.open:
             os.set_blocking(fd, False)
             poll.register(fd, select.POLLIN)
-        self._feed(poll, first=True)
+        if self.stdin >= 0:
+            self._feed(poll, first=True)
         watched = os.pidfd_open(self.child)
         poll.register(watched, select.POLLIN)
         interval_ms = boss.meter.interval_ms
@@ -243,6 +251,14 @@ class _Run:
             return
 
 
+def _received(channel: int) -> list[int]:
+    """The two descriptors that come after the request, for the program's stdin and stdout."""
+    import socket
+
+    with socket.socket(fileno=os.dup(channel)) as handle:
+        return socket.recv_fds(handle, 1, 2)[1]
+
+
 def _placed(text: str, stage: Mounts | Folders) -> str:
     return text.replace("{prog}", stage.prog).replace("{tmp}", stage.tmp)
 
@@ -253,6 +269,7 @@ def supervise(task: dict[str, Any], meter: Meter, stage: Mounts | Folders, chann
     task["rlimits"] = guest.rlimits(task["limits"], bounded, task["extra_processes"])
     task["tmp"] = stage.tmp
     task["argv"] = [_placed(one, stage) for one in task["argv"]]
+    task["arguments"] = [_placed(one, stage) for one in task["arguments"]]
     task["path"] = _placed(task["path"], stage)
     task["environment"] = {
         name: _placed(value, stage) for name, value in task["environment"].items()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Literal
@@ -132,6 +132,25 @@ Test = StdioTest | FunctionTest | AssertTest
 
 
 @dataclass(frozen=True, slots=True)
+class JudgeProgram:
+    """A program that decides: a checker of outputs, or the other side of an interaction.
+
+    It gets three file names as arguments: the test's input, the solution's output (empty for an
+    interaction), the expected output. It runs in a sandbox of its own, never in the solution's.
+    Exit status as testlib has it: 0 accepted; 1, 2, 4, 5, 7, 8 and 16 and above not accepted;
+    3 and any crash mean that the judge itself failed (IE).
+    """
+
+    source: str
+    language: str = "python"
+    limits: Limits = field(default_factory=Limits)
+
+
+#: `(stdin, stdout, expected) -> accepted`, called in this process.
+Checker = Callable[[str, str, str], bool]
+
+
+@dataclass(frozen=True, slots=True)
 class Job:
     """One program and its tests.
 
@@ -145,6 +164,10 @@ class Job:
             or `json` values. Function values are always compared as JSON values.
         abs_tol: Absolute tolerance for `floats` and for floats inside values.
         rel_tol: Relative tolerance for the same.
+        checker: Decides instead of `comparison` whether a stdout is right: a function of this
+            process, or a program. The function must do with hostile text.
+        interactor: A program that talks with the solution: its stdout is the solution's stdin and
+            the other way round; its exit status decides.
         stop_after_failures: Stop after so many failed tests; the rest are reported as not run and
             the pass rate is then a lower bound. None runs all.
     """
@@ -156,6 +179,8 @@ class Job:
     comparison: Comparison = "tokens"
     abs_tol: float = 1e-9
     rel_tol: float = 1e-9
+    checker: Checker | JudgeProgram | None = None
+    interactor: JudgeProgram | None = None
     stop_after_failures: int | None = None
 
     __hash__ = None  # type: ignore[assignment]

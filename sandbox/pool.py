@@ -10,9 +10,11 @@ from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
-from assay.sandbox import execution
+from assay.sandbox import execution, interaction
+from assay.sandbox.budget import Budget, cpu_count
 from assay.sandbox.job import Job, Result
 from assay.sandbox.sandbox import Sandbox
+from assay.sandbox.stop import Stop, StoppedError
 from assay.sandbox.worker import Launch, Worker, WorkerLostError
 
 
@@ -25,6 +27,15 @@ class Pool:
         self.idle: list[Worker] = []
         self.slots = threading.BoundedSemaphore(size)
         self.lock = threading.Lock()
+        self.budget = Budget(cpu_count())
+        self._judges: Pool | None = None
+
+    def judges(self) -> Pool:
+        """A second pool of the same kind, so that a job can hold two workers without deadlock."""
+        with self.lock:
+            if self._judges is None:
+                self._judges = Pool(self.launch, self.size)
+            return self._judges
 
     @contextlib.contextmanager
     def lease(self) -> Iterator[Worker]:
@@ -50,6 +61,9 @@ class Pool:
         """End the idle workers."""
         with self.lock:
             workers, self.idle = self.idle, []
+            judges, self._judges = self._judges, None
+        if judges is not None:
+            judges.close()
         for worker in workers:
             worker.close()
 
@@ -57,6 +71,8 @@ class Pool:
         """After a fork: leave the workers to the parent."""
         for worker in self.idle:
             worker.abandon()
+        if self._judges is not None:
+            self._judges.abandon()
 
 
 class _Pools:
@@ -111,20 +127,25 @@ class PooledSandbox(Sandbox):
     def size(self) -> int:
         """How many workers at most."""
 
-    def run(self, jobs: Sequence[Job]) -> list[Result]:
+    def run(
+        self,
+        jobs: Sequence[Job],
+        *,
+        deadline_s: float | None = None,
+        cancel: threading.Event | None = None,
+    ) -> list[Result]:
         """Run `jobs` over the workers; see `Sandbox.run`."""
         for job in jobs:
             execution.check(job)
         if not jobs:
             return []
+        stop = Stop(deadline_s, cancel)
         pool = _POOLS.get(self)
         first, same = duplicates(jobs)
         if len(first) == 1 or pool.size == 1:
-            results = {index: _attempt(pool, jobs[index]) for index in first}
+            results = {index: _attempt(pool, jobs[index], stop) for index in first}
         else:
-            with ThreadPoolExecutor(min(pool.size, len(first))) as threads:
-                futures = {index: threads.submit(_attempt, pool, jobs[index]) for index in first}
-                results = {index: future.result() for index, future in futures.items()}
+            results = _spread(pool, jobs, first, stop)
         return [results[index] for index in same]
 
     def close(self) -> None:
@@ -132,16 +153,33 @@ class PooledSandbox(Sandbox):
         _POOLS.close(self)
 
 
-def _attempt(pool: Pool, job: Job) -> Result:
+def _spread(pool: Pool, jobs: Sequence[Job], first: list[int], stop: Stop) -> dict[int, Result]:
+    with ThreadPoolExecutor(min(pool.size, len(first))) as threads:
+        futures = {index: threads.submit(_attempt, pool, jobs[index], stop) for index in first}
+        try:
+            return {index: future.result() for index, future in futures.items()}
+        except BaseException:
+            stop.abandoned = True
+            raise
+
+
+def _attempt(pool: Pool, job: Job, stop: Stop) -> Result:
     """Run a job; if the worker is lost, once more on a new one."""
     message = ""
-    for _ in range(2):
-        try:
-            with pool.lease() as worker:
-                return execution.run_job(worker, job)
-        except WorkerLostError as error:
-            message = f"the sandbox failed twice on this job; the last time: {error}"
-    return execution.internal_error(job, message, {})
+    try:
+        for _ in range(2):
+            stop.check()
+            try:
+                with pool.budget.slot(stop), pool.lease() as worker:
+                    if job.interactor is not None:
+                        with pool.judges().lease() as judge:
+                            return interaction.run_job(worker, judge, job, stop)
+                    return execution.run_job(worker, job, stop)
+            except WorkerLostError as error:
+                message = f"the sandbox failed twice on this job; the last time: {error}"
+    except StoppedError as error:
+        message = f"not finished: {error}"
+    return execution.internal_error(job, message, dict(pool.launch.facts))
 
 
 def duplicates(jobs: Sequence[Job]) -> tuple[list[int], list[int]]:
@@ -163,7 +201,15 @@ def duplicates(jobs: Sequence[Job]) -> tuple[list[int], list[int]]:
 
 
 def _identical(one: Job, other: Job) -> bool:
-    settings = ("limits", "comparison", "abs_tol", "rel_tol", "stop_after_failures")
+    settings = (
+        "checker",
+        "interactor",
+        "limits",
+        "comparison",
+        "abs_tol",
+        "rel_tol",
+        "stop_after_failures",
+    )
     if any(getattr(one, name) != getattr(other, name) for name in settings):
         return False
     return one.tests is other.tests or (

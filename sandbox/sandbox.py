@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from types import TracebackType
@@ -18,8 +19,19 @@ class Sandbox(ABC):
     """
 
     @abstractmethod
-    def run(self, jobs: Sequence[Job]) -> list[Result]:
+    def run(
+        self,
+        jobs: Sequence[Job],
+        *,
+        deadline_s: float | None = None,
+        cancel: threading.Event | None = None,
+    ) -> list[Result]:
         """Run `jobs`; one result per job, in the same order.
+
+        Args:
+            jobs: Programs with their tests; equal ones are run once.
+            deadline_s: Seconds for the whole batch; what is not done by then comes back as IE.
+            cancel: Set it from another thread to stop the batch in the same way.
 
         Raises:
             SandboxError: The sandbox itself could not run (backend missing, kernel refuses).

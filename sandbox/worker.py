@@ -18,10 +18,12 @@ from typing import Any
 
 from assay.errors import SandboxError
 from assay.sandbox import inner_boot, wire
+from assay.sandbox.stop import Stop
 
 _KEEPER = str(Path(__file__).parent / "keeper.py")
 _CHUNK = 1 << 20
 _START_S = 30.0
+_NEVER = Stop()
 #: Marks an argument of `Launch.argv` as a path that the keeper may have to move.
 MOVABLE = "\0"
 
@@ -130,19 +132,30 @@ class Worker:
                 f"the sandbox did not start: {error}; it said {trouble!r}; {launch.hint}"
             ) from error
 
-    def run(self, request: Mapping[str, Any], wall_s: float) -> Iterator[Outcome]:
+    def run(
+        self,
+        request: Mapping[str, Any],
+        wall_s: float,
+        stop: Stop,
+        streams: tuple[int, ...] = (),
+    ) -> Iterator[Outcome]:
         """Send one submission and yield what each test did, as it happens.
 
         Args:
             request: As `inner_supervisor` reads it.
             wall_s: Most seconds between two records, our own safety net above the inner clocks.
+            stop: Asked while waiting.
+            streams: Descriptors for the program's stdin and stdout, instead of `stdin` bytes.
 
         Raises:
+            StoppedError: It was time to stop; use this worker no more.
             WorkerLostError: No use to go on with this worker.
         """
-        self._send(wire.pack_request(dict(request)), wall_s + 30)
+        self._send(wire.pack_request({**request, "streams": bool(streams)}), wall_s + 30)
+        if streams:
+            socket.send_fds(self.channel, [b"="], list(streams))
         while True:
-            kind, numbers, parts = self._record(wall_s)
+            kind, numbers, parts = self._record(wall_s, stop)
             if kind == wire.DONE:
                 return
             if kind != wire.TEST:
@@ -210,16 +223,16 @@ class Worker:
         except OSError as error:
             raise WorkerLostError(f"cannot send: {error}; {self._trouble()}") from error
 
-    def _record(self, wall_s: float) -> tuple[int, wire.Numbers, list[bytes]]:
+    def _record(self, wall_s: float, stop: Stop = _NEVER) -> tuple[int, wire.Numbers, list[bytes]]:
         deadline = time.monotonic() + wall_s
         size = wire.RECORD.size
         while len(self._buffer) < size:
-            self._receive(deadline)
+            self._receive(deadline, stop)
         kind, *fields = wire.RECORD.unpack_from(self._buffer)
         numbers, lengths = tuple(fields[:-3]), fields[-3:]
         end = size + sum(lengths)
         while len(self._buffer) < end:
-            self._receive(deadline)
+            self._receive(deadline, stop)
         parts = []
         for length in lengths:
             parts.append(bytes(self._buffer[size : size + length]))
@@ -227,15 +240,16 @@ class Worker:
         del self._buffer[:end]
         return kind, numbers, parts
 
-    def _receive(self, deadline: float) -> None:
+    def _receive(self, deadline: float, stop: Stop = _NEVER) -> None:
         left = deadline - time.monotonic()
         if left <= 0:
             raise WorkerLostError("no answer in time")
-        self.channel.settimeout(left)
+        stop.check()
+        self.channel.settimeout(stop.slice_s(left))
         try:
             data = self.channel.recv(_CHUNK)
-        except TimeoutError as error:
-            raise WorkerLostError("no answer in time") from error
+        except TimeoutError:
+            return
         except OSError as error:
             raise WorkerLostError(f"cannot receive: {error}") from error
         if not data:
