@@ -6,11 +6,11 @@ import hashlib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
 
 from assay.errors import ConfigError
 from assay.judge import Item, Judge
 from assay.judges.checklist import Criterion, Finding
+from assay.judges.client import Client, Reply
 from assay.judges.criteria import answer_of
 
 _PROMPT = """\
@@ -36,20 +36,6 @@ VERDICT: unknown"""
 _VERDICT = re.compile(r"[*_ ]*verdict[*_ ]*:[*_ ]*(yes|no|unknown)[*_. ]*", re.IGNORECASE)
 
 
-@runtime_checkable
-class Asker(Protocol):
-    """Anything that answers texts with texts, in order, and has a fingerprint.
-
-    It raises JudgeError when it cannot; None in place of a reply means that this one failed.
-    """
-
-    def ask(self, questions: Sequence[str]) -> Sequence[str | None]:
-        """One reply per question."""
-
-    def fingerprint(self) -> str:
-        """A hash of model, revision and parameters."""
-
-
 @dataclass(frozen=True)
 class Question(Criterion):
     """A yes-or-no question to a model about the answer, e.g. "Does it answer the question?".
@@ -59,25 +45,25 @@ class Question(Criterion):
     nowhere else; a reply without one is unknown, never a no.
 
     Args:
-        asker: Who is asked.
+        client: The model that is asked.
         question: Answered yes, no or unknown.
     """
 
-    asker: Asker
+    client: Client
     question: str = "Does the answer address what the last user message asks for?"
 
     def __post_init__(self) -> None:
-        if not isinstance(self.asker, Asker):
+        if not isinstance(self.client, Client):
             raise ConfigError(
-                f"Question.asker needs methods ask(questions) and fingerprint(), got "
-                f"{type(self.asker).__name__}"
+                f"Question.client must be an assay.judges.client.Client, got "
+                f"{type(self.client).__name__}"
             )
         if not self.question.strip():
             raise ConfigError("Question.question must not be empty")
 
     def check(self, items: Sequence[Item]) -> list[Finding]:
         """Ask about all items in one call."""
-        replies = self.asker.ask([question_text(item, self.question) for item in items])
+        replies = self.client.ask([question_text(item, self.question) for item in items])
         return [read_reply(reply) for reply in replies]
 
 
@@ -110,7 +96,7 @@ def question_text(item: Item, question: str) -> str:
     return _PROMPT.format(fence=fence, prompt=prompt, answer=answer, question=question)
 
 
-def read_reply(reply: str | None) -> Finding:
+def read_reply(reply: Reply | str) -> Finding:
     r"""The finding in a reply: its last non-empty line.
 
     >>> read_reply("It names the capital.\nVERDICT: yes")
@@ -118,12 +104,13 @@ def read_reply(reply: str | None) -> Finding:
     >>> read_reply("VERDICT: yes, I think, or no").answer
     'unknown'
     """
-    if reply is None:
-        return Finding("unknown", "no reply", failed=True)
-    lines = [line.strip() for line in reply.strip().splitlines() if line.strip()]
+    if isinstance(reply, Reply) and reply.status == "failed":
+        return Finding("unknown", reply.error or "no reply", failed=True)
+    text = (reply.text if isinstance(reply, Reply) else reply).strip()
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
     match = _VERDICT.fullmatch(lines[-1]) if lines else None
     if match is None:
-        return Finding("unknown", f"no verdict in the last line: {reply.strip()[-160:]!r}")
+        return Finding("unknown", f"no verdict in the last line: {text[-160:]!r}")
     said = " ".join(lines[:-1])[-400:]
     word = match[1].lower()
     return Finding("yes" if word == "yes" else "no" if word == "no" else "unknown", said)

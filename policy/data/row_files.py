@@ -1,0 +1,80 @@
+"""Rows of a data file: JSON lines, a JSON list, parquet; plain or gzip."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any
+
+from assay.errors import DataError
+
+
+def read_rows(path: str | Path) -> Iterator[dict[str, Any]]:
+    """Each row of `path` as a dict; the form is told from the file's first bytes.
+
+    Raises:
+        DataError: No such file, not one of these forms, or a damaged row; says which.
+        ImportError: A parquet file without pyarrow.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise DataError(f"there is no file {path}")
+    with path.open("rb") as file:
+        magic = file.read(4)
+    if magic == b"PAR1":
+        yield from _parquet(path)
+        return
+    try:
+        with gzip.open(path) if magic[:2] == b"\x1f\x8b" else path.open("rb") as file:
+            yield from _json(path, file)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise DataError(f"{path} is damaged: {error}; fetch it again") from error
+
+
+def _json(path: Path, file: IO[bytes] | gzip.GzipFile) -> Iterator[dict[str, Any]]:
+    first = file.readline()
+    while first and not first.strip():
+        first = file.readline()
+    if first.lstrip(b"\xef\xbb\xbf \t").startswith(b"["):
+        try:
+            rows = json.loads((first + file.read()).decode("utf-8-sig"))
+        except ValueError as error:
+            raise DataError(f"{path} begins like a JSON list but is none: {error}") from error
+        for number, row in enumerate(rows, 1):
+            yield _checked(path, number, row)
+        return
+    number = 0
+    line = first
+    while line:
+        number += 1
+        if line.strip():
+            try:
+                row = json.loads(line.decode("utf-8-sig"))
+            except (ValueError, RecursionError) as error:
+                raise DataError(f"{path}, line {number}: not JSON: {error}", number - 1) from error
+            yield _checked(path, number, row)
+        line = file.readline()
+
+
+def _parquet(path: Path) -> Iterator[dict[str, Any]]:
+    try:
+        import pyarrow.parquet as pq
+    except ImportError as error:
+        raise ImportError(
+            f"{path} is a parquet file, which needs pyarrow: pip install 'assay[parquet]'"
+        ) from error
+    with pq.ParquetFile(path) as file:
+        for batch in file.iter_batches(batch_size=256):
+            yield from batch.to_pylist()
+
+
+def _checked(path: Path, number: int, row: object) -> dict[str, Any]:
+    if not isinstance(row, dict):
+        raise DataError(
+            f"{path}, row {number}: a row must be a JSON object, got {type(row).__name__}",
+            number - 1,
+        )
+    return row
