@@ -30,6 +30,14 @@ class Ensemble(Reward):
         members: Two or more rewards with different names.
         reduce: How.
         penalty: Factor of the standard deviation, >= 0.
+
+    Example:
+        >>> from assay.rewards import Length
+        >>> members = [Length(target=5, name="short"), Length(target=50, name="long")]
+        >>> Ensemble(members)(completions=["123", "123456789"])
+        [1.0, 0.5]
+        >>> Ensemble(members, reduce="min")(completions=["123", "123456789"])
+        [1.0, 0.0]
     """
 
     members: Sequence[Reward]
