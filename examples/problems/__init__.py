@@ -3,6 +3,7 @@
 One module a problem, all of one layout:
 
 - `STATEMENT`, and `CONSTRAINTS`: the variables of the labels with their maxima
+- `RELATIONS`, where variables are bounded by others: `("k", "n")` says k <= n
 - `TESTS`: pairs of stdin and expected stdout
 - `SHAPES` and `generate(*sizes, seed, shape)`: fresh input, sizes in the order of `CONSTRAINTS`
 - `SOLUTIONS`: name -> (language, complexity, source), right ones, best first; the comment above

@@ -43,6 +43,7 @@ class Problem:
         statement: What the solver reads.
         tests: Pairs of stdin and expected stdout.
         constraints: Maximum of each variable of the labels, in the order that `generate` takes.
+        relations: Bounds between variables: ("k", "n") says k <= n.
         shapes: Names that `generate` accepts as `shape`.
         generate: `generate(*sizes, seed, shape)` returns fresh stdin text.
         solutions: Right ones first, the best of them first of all.
@@ -53,6 +54,7 @@ class Problem:
     tests: tuple[tuple[str, str], ...]
     constraints: Mapping[str, int]
     shapes: tuple[str, ...]
+    relations: tuple[tuple[str, str], ...]
     generate: Callable[..., str]
     solutions: tuple[Solution, ...]
 
@@ -115,6 +117,7 @@ def _read(module: ModuleType, uid: str) -> Problem:
         tuple(module.TESTS),
         dict(module.CONSTRAINTS),
         tuple(module.SHAPES),
+        tuple(getattr(module, "RELATIONS", ())),
         module.generate,
         tuple(solutions),
     )

@@ -130,4 +130,4 @@ def test_labels_parse_and_the_first_solution_is_the_best() -> None:
         best = parse(str(problem.optimal.complexity))
         for solution in problem.labelled():
             label = parse(str(solution.complexity))
-            assert label.compare(best) != "<", f"{problem.uid}/{solution.name}"
+            assert label.compare(best) != "less", f"{problem.uid}/{solution.name}"

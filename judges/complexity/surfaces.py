@@ -1,0 +1,122 @@
+"""Growth in two variables: which products of growth classes explain measured costs.
+
+As in `fitting`, with products such as `E log V` for columns. From all products up to the classes
+that each variable shows alone, the largest that are not needed are taken away one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from assay.judges.complexity.fitting import CLASSES, NAMES, Array, relative_fit
+
+#: Classes of one variable within a product.
+_FACTORS = ("1", "log n", "sqrt n", "n", "n log n", "n^2", "n^3", "2^n")
+_LARGE = (1e5, 1e5)
+Term = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Surface:
+    """A sum of products and how well it explains the costs.
+
+    Attributes:
+        terms: Largest products, one class per variable; empty where nothing explains the costs.
+        residual: Root mean square of the relative residuals.
+        coefficients: Of every product kept, smaller ones too.
+    """
+
+    terms: tuple[Term, ...]
+    residual: float
+    coefficients: tuple[tuple[Term, float], ...]
+
+    def predict(self, x: float, y: float) -> float:
+        """Cost at two sizes."""
+        at = np.array([[x, y]])
+        return float(sum(weight * _column(term, at)[0] for term, weight in self.coefficients))
+
+
+def fit_surface(
+    sizes: Sequence[tuple[int, int]],
+    costs: Sequence[float],
+    largest: tuple[str, str] = ("n^3", "n^3"),
+    *,
+    noise: float = 0.03,
+) -> Surface:
+    """Fit costs over pairs of sizes.
+
+    Args:
+        sizes: Pairs of sizes, both variables varied.
+        costs: Cost at each pair, > 0.
+        largest: Largest class of each variable to consider.
+        noise: Relative residual that the right answer may leave.
+
+    >>> grid = [(n, m) for n in (4, 16, 64, 256) for m in (4, 16, 64, 256)]
+    >>> fit_surface(grid, [n * m + 50.0 for n, m in grid]).terms
+    (('n', 'n'),)
+    >>> fit_surface(grid, [3.0 * n + 7 * m + 50 for n, m in grid]).terms
+    (('n', '1'), ('1', 'n'))
+    """
+    points = np.asarray(sizes, float)
+    c = np.asarray(costs, float)
+    most = [NAMES.index(one) for one in largest]
+    terms = [
+        (a, b)
+        for a in _FACTORS
+        for b in _FACTORS
+        if NAMES.index(a) <= most[0] and NAMES.index(b) <= most[1]
+    ]
+    terms.sort(key=_growth)
+    basis = np.stack([_column(term, points) for term in terms], axis=1)
+    kept = list(range(len(terms)))
+    weights, best = relative_fit(basis, c)
+    if best > max(5 * noise, 0.15):
+        return Surface((), best, ())
+    kept = [i for i in kept if weights[i] > 0 or i == 0]
+    allowed = max(noise, 1.3 * best)
+    # Nothing that the full fit leaves out may hide a smaller explanation: try all, largest first.
+    kept = list(range(len(terms)))
+    for i in reversed(range(len(terms))):
+        fewer = [j for j in kept if j != i]
+        if fewer and relative_fit(basis[:, fewer], c)[1] <= allowed:
+            kept = fewer
+    weights, residual = relative_fit(basis[:, kept], c)
+    found = [(terms[i], float(w)) for i, w in zip(kept, weights, strict=True) if w > 0]
+    names = [term for term, _ in found]
+    top = [t for t in names if not any(_below(t, other) for other in names if other != t)]
+    return Surface(tuple(reversed(top)), residual, tuple(found))
+
+
+def spell(terms: Sequence[Term], names: tuple[str, str]) -> str:
+    """The terms with the variables' own names.
+
+    >>> spell([("log n", "n"), ("n", "1")], ("V", "E"))
+    'log V * E + V'
+    """
+    parts = []
+    for term in terms:
+        factors = [
+            one.replace("n", name) for one, name in zip(term, names, strict=True) if one != "1"
+        ]
+        parts.append(" * ".join(factors) or "1")
+    return " + ".join(parts) or "1"
+
+
+def _column(term: Term, points: Array) -> Array:
+    product: Array = CLASSES[term[0]](points[:, 0]) * CLASSES[term[1]](points[:, 1])
+    return product
+
+
+def _growth(term: Term) -> float:
+    """Order in which terms are tried: by value where both variables are large."""
+    exponents = {"1": 0.0, "log n": 0.1, "sqrt n": 0.5, "n": 1.0, "n log n": 1.1, "n^2": 2.0}
+    exponents |= {"n^3": 3.0, "2^n": 50.0}
+    return exponents[term[0]] + exponents[term[1]]
+
+
+def _below(one: Term, other: Term) -> bool:
+    """Whether one term is at most the other, factor by factor."""
+    return all(NAMES.index(a) <= NAMES.index(b) for a, b in zip(one, other, strict=True))
