@@ -6,6 +6,7 @@ if __name__ != "assay.sandbox":
 from assay.errors import SandboxError
 from assay.sandbox.bubblewrap import Bubblewrap
 from assay.sandbox.choice import default_sandbox
+from assay.sandbox.confined import Confined
 from assay.sandbox.job import (
     AssertTest,
     FunctionTest,
@@ -26,6 +27,7 @@ __all__ = [
     "BoundedWorker",
     "Bubblewrap",
     "CallFailure",
+    "Confined",
     "FunctionTest",
     "Job",
     "JudgeProgram",

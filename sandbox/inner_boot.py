@@ -7,6 +7,7 @@ inside the same way: `python -s -S -P -c BOOT`.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from assay.sandbox import wire
 
@@ -14,12 +15,13 @@ from assay.sandbox import wire
 _MODULES = (
     "wire",
     "inner_kernel",
+    "inner_landlock",
+    "inner_seccomp",
+    "inner_stage",
     "inner_value",
     "inner_guest",
     "inner_family",
     "inner_meter",
-    "inner_seccomp",
-    "inner_stage",
     "inner_supervisor",
     "inner_zygote",
 )
@@ -53,23 +55,8 @@ main.serve(fd, start)
 """
 
 
-def start_request(
-    files: dict[str, int],
-    cgroup: str,
-    folder: str,
-    path: tuple[str, ...],
-    preload: tuple[str, ...],
-) -> bytes:
-    """The first request of a worker."""
+def start_request(start: dict[str, Any]) -> bytes:
+    """The first request of a worker: the modules, and `start` as `inner_zygote.serve` reads it."""
     here = Path(__file__).parent
     modules = [(name, (here / f"{name}.py").read_text("utf-8")) for name in _MODULES]
-    return wire.pack_request(
-        {
-            "modules": modules,
-            "files": files,
-            "cgroup": cgroup,
-            "folder": folder,
-            "path": list(path),
-            "preload": list(preload),
-        }
-    )
+    return wire.pack_request({"modules": modules, **start})

@@ -38,6 +38,22 @@ def end_all(account: Callable[[int, int, Any], None]) -> None:
             return
 
 
+def count_own() -> int:
+    """Threads of this user, which count against the limit of processes."""
+    own, total = os.getuid(), 0
+    for name in os.listdir("/proc"):
+        if not name.isdigit():
+            continue
+        try:
+            if os.stat(f"/proc/{name}").st_uid != own:
+                continue
+            with open(f"/proc/{name}/stat", "rb", buffering=0) as file:
+                total += int(file.read(2048).rpartition(b")")[2].split()[17])
+        except (OSError, IndexError):
+            continue
+    return total
+
+
 def _kill_descendants() -> None:
     found = descendants()
     for number in (signal.SIGSTOP, signal.SIGKILL):

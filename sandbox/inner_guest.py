@@ -26,21 +26,27 @@ if TYPE_CHECKING:
     from types import CodeType, TracebackType
     from typing import Any
 
+    from assay.sandbox.inner_stage import Folders, Mounts
+
 VALUE_FD, CODE_FD = 3, 4
 _UNLIMITED = resource.RLIM_INFINITY
 
 
-def confine(task: dict[str, Any], fds: dict[int, int], groups: tuple[int, ...]) -> None:
+def confine(
+    task: dict[str, Any], fds: dict[int, int], groups: tuple[int, ...], stage: Mounts | Folders
+) -> None:
     """Leave every privilege: cgroups, session, descriptors, limits, capabilities.
 
     Args:
         task: The submission, for its limits.
         fds: Descriptor wanted -> descriptor held, for 0, 1, 2 and the result channels.
         groups: Open `cgroup.procs` files to join.
+        stage: The program's files, which may bind it to them.
     """
     for group in groups:
         os.write(group, b"0")
     os.setsid()
+    stage.confine()
     for wanted, held in fds.items():
         os.dup2(held, wanted)
     last = max(fds)

@@ -128,6 +128,18 @@ def _argument(index: int) -> bytes:
     return _step(_LOAD, _ARGS + 8 * index)
 
 
+_SIGNALS: tuple[tuple[int, int], ...] = ((62, 129), (200, 130), (234, 131), (129, 138), (424, 424))
+
+
+def build_without_signals() -> bytes:
+    """A second filter that refuses kill, tkill, tgkill, rt_sigqueueinfo and pidfd_send_signal."""
+    column, _ = _ARCHITECTURES[os.uname().machine]
+    program = _step(_LOAD, _NUMBER)
+    for pair in _SIGNALS:
+        program += _on_call(pair[column], _refuse(EPERM))
+    return program + _step(_RETURN, _ALLOW)
+
+
 def build(memfd: bool, strict: bool = False, machine: str | None = None) -> bytes:
     """The filter as an array of `struct sock_filter`.
 

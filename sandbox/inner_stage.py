@@ -8,6 +8,8 @@ from __future__ import annotations
 import os
 
 from assay.sandbox import inner_kernel as kernel
+from assay.sandbox import inner_landlock as landlock
+from assay.sandbox import inner_seccomp as seccomp
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,29 +53,71 @@ class Mounts:
             return 0
         return (space.f_blocks - space.f_bfree) * space.f_frsize
 
+    def confine(self) -> None:
+        """Nothing: the mounts are all that a program sees."""
+
+    def overfull(self) -> bool:
+        """Never: the file system itself is sized."""
+        return False
+
     def leave(self) -> None:
         """Nothing: mounts end with their namespace."""
 
 
 class Folders:
-    """Plain directories, for backends without a mount namespace: emptied, neither sized."""
+    """Plain directories, for backends without a mount namespace; emptied, and watched."""
 
-    def __init__(self, task: dict[str, Any], folder: str) -> None:
+    def __init__(self, task: dict[str, Any], folder: str, readable: list[str]) -> None:
         self.prog, self.tmp = os.path.join(folder, "prog"), os.path.join(folder, "tmp")
-        self.leave()
+        self.limits = task["limits"]
         for path in (self.prog, self.tmp):
+            remove(path)
             os.mkdir(path)
         write_files(self.prog, task["files"])
+        self.rules: landlock.Ruleset | None = None
+        if readable:
+            self.rules = landlock.Ruleset()
+            for path in (*readable, self.prog):
+                self.rules.allow(path, landlock.READ)
+            for name in ("null", "zero", "full", "random", "urandom"):
+                self.rules.allow_all(f"/dev/{name}")
+            self.rules.allow_all(self.tmp)
 
     def fresh(self) -> None:
-        """An empty tmp folder, whatever was there."""
-        remove(self.tmp)
-        os.mkdir(self.tmp)
+        """An empty tmp folder, whatever was there (the folder itself stays: rules name it)."""
+        remove(self.tmp, itself=False)
+        os.utime(self.tmp, (0, 0))
         os.mkdir(os.path.join(self.tmp, ".shm"))
+
+    def confine(self) -> None:
+        """Bind the calling process to what it may do with files."""
+        if self.rules is not None:
+            self.rules.restrict()
+            if not self.rules.isolates_signals:
+                kernel.load_filter(seccomp.build_without_signals())
 
     def used(self) -> int:
         """Nothing: files lie on a disk."""
         return 0
+
+    def overfull(self) -> bool:
+        """Whether the tmp folder holds more files or bytes than allowed."""
+        files = size = 0
+        waiting = [self.tmp]
+        for here in waiting:  # grows while we go
+            try:
+                with os.scandir(here) as entries:
+                    for entry in entries:
+                        files += 1
+                        if files > self.limits["inodes"]:
+                            return True
+                        if entry.is_dir(follow_symlinks=False):
+                            waiting.append(entry.path)
+                        else:
+                            size += entry.stat(follow_symlinks=False).st_blocks * 512
+            except OSError:
+                continue
+        return bool(size > self.limits["tmp"])
 
     def leave(self) -> None:
         """Remove both folders."""
@@ -95,7 +139,7 @@ def write_files(folder: str, files: list[tuple[str, bytes, int]]) -> None:
             os.chmod(path, mode)
 
 
-def remove(folder: str) -> None:
+def remove(folder: str, itself: bool = True) -> None:
     """Remove a directory tree that a program may have shaped, following no link.
 
     Directories below the first level are moved up before they are emptied, so that no path grows
@@ -117,7 +161,7 @@ def remove(folder: str) -> None:
             target = os.path.join(folder, f"\x01{len(waiting)}")
             os.rename(entry.path, target)
             waiting.append(target)
-    for here in reversed(waiting):
+    for here in reversed(waiting if itself else waiting[1:]):
         os.rmdir(here)
 
 

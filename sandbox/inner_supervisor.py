@@ -77,7 +77,7 @@ class Supervisor:
         if child == 0:
             try:
                 fds = {fd: pair[0 if fd == 0 else 1] for fd, pair in pipes.items()}
-                guest.confine(task, fds, self.meter.groups)
+                guest.confine(task, fds, self.meter.groups, self.stage)
                 if task["argv"]:
                     guest.execute(task, test)
                 guest.interpret(task, test, self.code)
@@ -173,6 +173,8 @@ class _Run:
             elif now - self.started >= interval_ms * 1_000_000:
                 self._reap_orphans()
                 self.cause = self.cause or boss.meter.exceeded(boss.cpu_ns, self.cpu_ns)
+                if self.cause == wire.NONE and boss.stage.overfull():
+                    self.cause = wire.DISK
         self.ended = time.monotonic_ns()
         os.close(watched)
         family.end_all(self._account)

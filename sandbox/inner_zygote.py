@@ -37,6 +37,7 @@ class Zygote:
     def __init__(self, channel: int, start: dict[str, Any]) -> None:
         self.channel = channel
         self.folder: str = start["folder"]
+        self.readable: list[str] = start["readable"]
         self.facts = _settle(start)
         self.meter = inner_meter.Meter(dict(start["files"]), private=not self.folder)
         kind = start["cgroup"]
@@ -58,7 +59,7 @@ class Zygote:
             task = wire.read_request(lambda size: os.read(self.channel, size))
             if task is None:
                 return
-            task["extra_processes"] = 4
+            task["extra_processes"] = inner_family.count_own() if self.folder else 4
             self.meter.configure(task["limits"])
             status = self._in_folders(task) if self.folder else self._in_namespaces(task)
             if status == 0:
@@ -98,7 +99,7 @@ class Zygote:
         try:
             stage: inner_stage.Mounts | inner_stage.Folders
             if self.folder:
-                stage = inner_stage.Folders(task, self.folder)
+                stage = inner_stage.Folders(task, self.folder, self.readable)
             else:
                 stage = inner_stage.Mounts(task, self.proc)
             inner_supervisor.supervise(task, self.meter, stage, self.channel)
@@ -118,7 +119,8 @@ def serve(channel: int, start: dict[str, Any]) -> None:
         channel: A stream socket.
         start: What the launcher prepared: `files` (name -> descriptor of a cgroup file),
             `cgroup` (its kind), `path` (directories to import from), `preload` (modules to import
-            beforehand), `folder` (a directory of our own, or "" where mounts can be made).
+            beforehand), `folder` (a directory of our own, or "" where mounts can be made),
+            `readable` (what Landlock lets programs read; empty for no Landlock).
     """
     Zygote(channel, start).serve()
 

@@ -72,8 +72,6 @@ def _talk(
         thread.start()
         outcomes = list(solution[0].run(solution[1], wall_s, stop, (from_judge, to_judge)))
     finally:
-        for fd in (from_judge, to_solution, from_solution, to_judge):
-            os.close(fd)
         thread.join()
     if lost:
         raise lost[0]

@@ -6,8 +6,8 @@ cgroup when the caller closes it, dies, or is killed by any signal: it watches t
 pidfd. Standard library only; does not import the library.
 
 Usage: keeper.py JSON, with `parent` (pid), `argv`, `channel` (descriptor), `uid` (to drop to, or
-null), `stage` (paths to bind where the uid can reach them), `texts` (descriptor placeholder ->
-content), `limits` (rlimits), `cgroup` (bool), `folder` (bool: make a directory), `name`.
+null), `stage` (paths to bind where the uid can reach them), `reach` (the same, in place), `texts`
+(descriptor placeholder -> content), `limits` (rlimits), `cgroup` (bool), `folder` (bool: make a directory), `name`.
 """
 
 from __future__ import annotations
@@ -172,6 +172,33 @@ def _stage(paths: list[str]) -> dict[str, str]:
     return moved
 
 
+def _reach(paths: list[str]) -> None:
+    """Make directories reachable where they are, in a mount namespace of this process only.
+
+    A copy of each is bound elsewhere, an empty directory that anyone may pass goes over its
+    closed ancestor, and the copy is bound back into that.
+    """
+    moved = _stage(paths)
+    libc = ctypes.CDLL(None, use_errno=True)
+    for ancestor in sorted({_closed_ancestor(path) for path in paths}):
+        if libc.mount(b"tmpfs", ancestor.encode(), b"tmpfs", 0, b"mode=0711"):
+            raise OSError(ctypes.get_errno(), f"cannot cover {ancestor}")
+    for path in paths:
+        os.makedirs(path, mode=0o755, exist_ok=True)
+        if libc.mount(moved[path].encode(), path.encode(), None, 0x5000, None):
+            raise OSError(ctypes.get_errno(), f"cannot bind {path}")
+
+
+def _closed_ancestor(path: str) -> str:
+    """The topmost directory on the way to `path` that others may not pass."""
+    here = ""
+    for part in path.strip("/").split("/"):
+        here += "/" + part
+        if not os.stat(here).st_mode & 0o001:
+            break
+    return here
+
+
 def _launch(config: dict[str, Any], group: Group) -> None:
     """In the child: become the sandbox. Does not return."""
     argv = list(config["argv"])
@@ -180,6 +207,8 @@ def _launch(config: dict[str, Any], group: Group) -> None:
         if config["stage"]:
             moved = _stage(config["stage"])
             argv = [moved.get(one[1:], one[1:]) if one[:1] == "\0" else one for one in argv]
+        if config["reach"]:
+            _reach(config["reach"])
         os.setgroups([])
         os.setresgid(uid, uid, uid)
         os.setresuid(uid, uid, uid)

@@ -52,7 +52,7 @@ class Pool:
             try:
                 yield worker
             except BaseException:
-                worker.close()
+                worker.close(at_once=True)
                 raise
             with self.lock:
                 self.idle.append(worker)

@@ -69,8 +69,8 @@ def bind_arguments(
     hidden = [] if local else ["/usr/local"]
     for path in shown:
         argv += ["--ro-bind", MOVABLE + path, path]
-        hidden += _packages(path)
-    hidden += _packages(interpreter.prefix)
+        hidden += package_folders(path)
+    hidden += package_folders(interpreter.prefix)
     for path in dict.fromkeys(hidden):
         if os.path.isdir(path) and path not in extra:
             argv += ["--tmpfs", path, "--remount-ro", path]
@@ -84,11 +84,11 @@ def bind_arguments(
         argv += ["--symlink", f"/proc/self/fd/{number}", f"/dev/{name}"]
     argv += ["--symlink", "/proc/self/fd", "/dev/fd", "--symlink", "/tmp/.shm", "/dev/shm"]
     argv += ["--dir", "/tmp", "--dir", "/prog"]
-    stage = [path for path in shown if not _reachable(path)]
+    stage = [path for path in shown if not reachable(path)]
     return argv, stage, {"\1passwd": _PASSWD, "\1group": _GROUP}
 
 
-def _packages(prefix: str) -> list[str]:
+def package_folders(prefix: str) -> list[str]:
     """Where packages are installed under a prefix."""
     found = glob.glob(f"{prefix}/lib/python3*/site-packages")
     found += glob.glob(f"{prefix}/lib/python3*/dist-packages")
@@ -105,7 +105,7 @@ def _below(path: str, folder: str) -> bool:
     return path == folder or path.startswith(folder.rstrip("/") + "/")
 
 
-def _reachable(path: str) -> bool:
+def reachable(path: str) -> bool:
     """Whether any user can walk to `path`."""
     folder = Path(path)
     return all(parent.stat().st_mode & 0o001 for parent in (folder, *folder.parents))

@@ -68,6 +68,8 @@ def offence(limits: Limits, language_name: str, outcome: Outcome) -> tuple[Verdi
         return Verdict.TLE, f"more than {limits.cpu_s:g} s of CPU time"
     if outcome.cause == wire.WALL:
         return Verdict.TLE, f"more than {limits.wall_s:g} s of wall time"
+    if outcome.cause == wire.DISK:
+        return Verdict.RE, f"more than {limits.tmp_mb} MiB or {limits.inodes} files in /tmp"
     failed = outcome.signal or outcome.status != 0
     if failed and any(one.encode() in outcome.stderr for one in language.memory_errors):
         return Verdict.MLE, "out of memory"

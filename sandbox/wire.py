@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 #: Kinds of record.
 HELLO, TEST, DONE, FAILED = 1, 2, 3, 4
 #: Why the inside ended a program.
-NONE, WALL, CPU, MEMORY, OUTPUT = 0, 1, 2, 3, 4
+NONE, WALL, CPU, MEMORY, OUTPUT, DISK = 0, 1, 2, 3, 4, 5
 
 _NUMBERS = 7
 RECORD = struct.Struct(f"<B{_NUMBERS}q3I")

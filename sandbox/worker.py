@@ -39,6 +39,8 @@ class Launch:
     Attributes:
         argv: The command; arguments that begin with `MOVABLE` are paths on this machine.
         stage: Paths that only root can reach, for the keeper to bind elsewhere.
+        reach: The same, for the keeper to make reachable where they are, for the worker only.
+        readable: What Landlock lets programs read; () for no Landlock.
         texts: Placeholder in `argv` -> content to pass through a descriptor.
         uid: Unprivileged user to become, or None where we already are unprivileged.
         cgroup: Whether to make cgroups.
@@ -51,6 +53,8 @@ class Launch:
 
     argv: tuple[str, ...]
     stage: tuple[str, ...] = ()
+    reach: tuple[str, ...] = ()
+    readable: tuple[str, ...] = ()
     texts: Mapping[str, str] | None = None
     uid: int | None = None
     cgroup: bool = True
@@ -58,6 +62,7 @@ class Launch:
     path: tuple[str, ...] = ()
     preload: tuple[str, ...] = ()
     hint: str = ""
+    environment: Mapping[str, str] = field(default_factory=dict)
     facts: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -105,7 +110,8 @@ class Worker:
             "cgroup": launch.cgroup,
             "folder": launch.folder,
             "name": "assay-",
-            "environment": {"PATH": os.defpath},
+            "reach": list(launch.reach),
+            "environment": {"PATH": os.defpath, **launch.environment},
         }
         kept = ("LD_LIBRARY_PATH", "PATH")
         try:
@@ -145,7 +151,8 @@ class Worker:
             request: As `inner_supervisor` reads it.
             wall_s: Most seconds between two records, our own safety net above the inner clocks.
             stop: Asked while waiting.
-            streams: Descriptors for the program's stdin and stdout, instead of `stdin` bytes.
+            streams: Descriptors for the program's stdin and stdout, instead of `stdin` bytes;
+                closed here.
 
         Raises:
             StoppedError: It was time to stop; use this worker no more.
@@ -154,6 +161,8 @@ class Worker:
         self._send(wire.pack_request({**request, "streams": bool(streams)}), wall_s + 30)
         if streams:
             socket.send_fds(self.channel, [b"="], list(streams))
+            for fd in streams:
+                os.close(fd)
         while True:
             kind, numbers, parts = self._record(wall_s, stop)
             if kind == wire.DONE:
@@ -166,9 +175,15 @@ class Worker:
         """In lockstep: whether to run the next test."""
         self._send(b"+" if go_on else b"-", 30)
 
-    def close(self) -> None:
-        """End the sandbox; returns when nothing of it is left."""
+    def close(self, at_once: bool = False) -> None:
+        """End the sandbox; returns when nothing of it is left.
+
+        Args:
+            at_once: Do not wait for the program that runs to reach its limits.
+        """
         self.channel.close()
+        if at_once:
+            self._kill_sandbox()
         try:
             self.process.wait(timeout=0.5)
         except subprocess.TimeoutExpired:
@@ -207,8 +222,15 @@ class Worker:
         folder = given.pop("folder")
         files = {name: int(fd) for name, fd in given.items()}
         launch = self.launch
-        start = inner_boot.start_request(files, kind, folder, launch.path, launch.preload)
-        self._send(start, _START_S)
+        start = {
+            "files": files,
+            "cgroup": kind,
+            "folder": folder,
+            "path": list(launch.path),
+            "preload": list(launch.preload),
+            "readable": list(launch.readable),
+        }
+        self._send(inner_boot.start_request(start), _START_S)
         kind_of_record, _, parts = self._record(_START_S)
         if kind_of_record != wire.HELLO:
             raise WorkerLostError("unexpected first record")
