@@ -29,7 +29,7 @@ def array(n: int, seed: int, shape: str, low: int = 0, high: int = 10**9) -> lis
     rng = random.Random(f"{seed} {n} {shape}")
     if shape == "equal":
         return [rng.randint(low, high)] * n
-    values = [rng.randint(low, high) for _ in range(n)]
+    values = rng.choices(range(low, high + 1), k=n)
     if shape == "random":
         return values
     values.sort()
