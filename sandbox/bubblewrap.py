@@ -18,9 +18,9 @@ from dataclasses import dataclass
 from assay.errors import ConfigError, SandboxError
 from assay.sandbox import root
 from assay.sandbox.inner_boot import BOOT
+from assay.sandbox.link import Launch
 from assay.sandbox.pool import PooledSandbox
 from assay.sandbox.toolchain import shown_paths
-from assay.sandbox.worker import Launch
 
 WAY_OUT = (
     "install bubblewrap (Debian, Ubuntu: apt-get install bubblewrap; Fedora: dnf install "

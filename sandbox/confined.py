@@ -21,9 +21,9 @@ from assay.errors import ConfigError, SandboxError
 from assay.sandbox import root
 from assay.sandbox.inner_boot import BOOT
 from assay.sandbox.inner_landlock import abi_version
+from assay.sandbox.link import Launch
 from assay.sandbox.pool import PooledSandbox
 from assay.sandbox.toolchain import shown_paths
-from assay.sandbox.worker import Launch
 
 _UNPRIVILEGED_UID = 65534
 _ETC = (

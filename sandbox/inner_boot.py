@@ -20,16 +20,26 @@ _MODULES = (
     "inner_stage",
     "inner_value",
     "inner_guest",
+    "inner_entry",
     "inner_family",
     "inner_meter",
     "inner_supervisor",
     "inner_zygote",
 )
 
-#: Reads one request (the sources and the start data) from descriptor FD, then serves.
+#: Reads one request (the sources and the start data) from the descriptor in its first argument (a
+#: socket, or 0 for stdin and stdout), then serves.
 BOOT = """
 import sys, os, marshal
 fd = int(sys.argv[1])
+out = fd
+if fd == 0:
+    fd, out = os.dup(0), os.dup(1)
+    empty, closed = os.pipe()
+    os.close(closed)
+    os.dup2(empty, 0)
+    os.dup2(2, 1)
+    os.close(empty)
 def take(size):
     data = b""
     while len(data) < size:
@@ -51,7 +61,7 @@ for name, source in start.pop("modules"):
     exec(compile(source, "<assay " + name + ">", "exec"), module.__dict__)
 main = package.inner_zygote
 del source, module, kind, package, name
-main.serve(fd, start)
+main.serve((fd, out), start)
 """
 
 

@@ -35,14 +35,14 @@ class Supervisor:
     """Runs the tests of one submission, one after the other."""
 
     def __init__(
-        self, task: dict[str, Any], meter: Meter, stage: Mounts | Folders, channel: int
+        self, task: dict[str, Any], meter: Meter, stage: Mounts | Folders, channel: tuple[int, int]
     ) -> None:
         self.task = task
         self.meter = meter
         self.stage = stage
         self.channel = channel
         self.code: bytes | None = None
-        self.streams = _received(channel) if task["streams"] else []
+        self.streams = _received(channel[0]) if task["streams"] else []
         limits = task["limits"]
         self.cpu_ns = int(limits["cpu_s"] * 1e9)
         self.wall_ns = int(limits["wall_s"] * 1e9)
@@ -55,7 +55,7 @@ class Supervisor:
             if self.task["collect"]:
                 os.mkdir(self.stage.tmp + "/out")
             self._test(index, test)
-            if self.task["lockstep"] and os.read(self.channel, 1) != b"+":
+            if self.task["lockstep"] and os.read(self.channel[0], 1) != b"+":
                 return
 
     def _test(self, index: int, test: dict[str, Any]) -> None:
@@ -101,7 +101,7 @@ class Supervisor:
         if task["collect"] and cause == wire.NONE and run.status == 0:
             value = collect(self.stage.tmp + "/out", 4 * task["limits"]["file"])
         wire.send_record(
-            self.channel,
+            self.channel[1],
             wire.TEST,
             (
                 index,
@@ -265,7 +265,9 @@ def _placed(text: str, stage: Mounts | Folders) -> str:
     return text.replace("{prog}", stage.prog).replace("{tmp}", stage.tmp)
 
 
-def supervise(task: dict[str, Any], meter: Meter, stage: Mounts | Folders, channel: int) -> None:
+def supervise(
+    task: dict[str, Any], meter: Meter, stage: Mounts | Folders, channel: tuple[int, int]
+) -> None:
     """Run a submission in this process: pid 1 of a new namespace, or else a child subreaper."""
     bounded = task["address_space"] and not meter.memory
     task["rlimits"] = guest.rlimits(task["limits"], bounded, task["extra_processes"])

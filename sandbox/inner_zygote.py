@@ -12,6 +12,7 @@ import signal
 import sys
 
 from assay.sandbox import (
+    inner_entry,
     inner_family,
     inner_meter,
     inner_seccomp,
@@ -34,7 +35,7 @@ class Zygote:
     their parents.
     """
 
-    def __init__(self, channel: int, start: dict[str, Any]) -> None:
+    def __init__(self, channel: tuple[int, int], start: dict[str, Any]) -> None:
         self.channel = channel
         self.folder: str = start["folder"]
         self.readable: list[str] = start["readable"]
@@ -52,21 +53,21 @@ class Zygote:
     def serve(self) -> None:
         """Answer requests until the channel closes."""
         hello = "\n".join(f"{name}={value}" for name, value in self.facts.items())
-        wire.send_record(self.channel, wire.HELLO, wire.NO_NUMBERS, hello.encode())
+        wire.send_record(self.channel[1], wire.HELLO, wire.NO_NUMBERS, hello.encode())
         gc.collect()
         gc.freeze()
         while True:
-            task = wire.read_request(lambda size: os.read(self.channel, size))
+            task = wire.read_request(lambda size: os.read(self.channel[0], size))
             if task is None:
                 return
             task["extra_processes"] = inner_family.count_own() if self.folder else 4
             self.meter.configure(task["limits"])
             status = self._in_folders(task) if self.folder else self._in_namespaces(task)
             if status == 0:
-                wire.send_record(self.channel, wire.DONE)
+                wire.send_record(self.channel[1], wire.DONE)
             else:
                 message = f"supervisor status {status}".encode()
-                wire.send_record(self.channel, wire.FAILED, wire.NO_NUMBERS, message)
+                wire.send_record(self.channel[1], wire.FAILED, wire.NO_NUMBERS, message)
             del task
 
     def _in_namespaces(self, task: dict[str, Any]) -> int:
@@ -112,16 +113,19 @@ class Zygote:
             os._exit(status)
 
 
-def serve(channel: int, start: dict[str, Any]) -> None:
+def serve(channel: tuple[int, int], start: dict[str, Any]) -> None:
     """Answer requests on `channel` until it closes.
 
     Args:
-        channel: A stream socket.
+        channel: Descriptors to read from and to write to; the same one for a socket.
         start: What the launcher prepared: `files` (name -> descriptor of a cgroup file),
             `cgroup` (its kind), `path` (directories to import from), `preload` (modules to import
             beforehand), `folder` (a directory of our own, or "" where mounts can be made),
-            `readable` (what Landlock lets programs read; empty for no Landlock).
+            `readable` (what Landlock lets programs read; empty for no Landlock), `enter` (whether to make the namespaces
+            here that a launcher made elsewhere).
     """
+    if start["enter"]:
+        inner_entry.enter()
     Zygote(channel, start).serve()
 
 

@@ -13,9 +13,10 @@ from concurrent.futures import ThreadPoolExecutor
 from assay.sandbox import execution, interaction
 from assay.sandbox.budget import Budget, cpu_count
 from assay.sandbox.job import Job, Result
+from assay.sandbox.link import Launch
 from assay.sandbox.sandbox import Sandbox
 from assay.sandbox.stop import Stop, StoppedError
-from assay.sandbox.worker import Launch, Worker, WorkerLostError
+from assay.sandbox.worker import Worker, WorkerLostError
 
 
 class Pool:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assay.errors import ConfigError
-from assay.sandbox.worker import MOVABLE
+from assay.sandbox.link import MOVABLE
 
 _PASSWD = "root:x:0:0:root:/:/bin/false\nbox:x:1000:1000:box:/tmp:/bin/sh\n"
 _GROUP = "root:x:0:\nbox:x:1000:\n"

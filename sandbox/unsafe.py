@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from assay.errors import ConfigError
 from assay.sandbox.inner_boot import BOOT
+from assay.sandbox.link import Launch
 from assay.sandbox.pool import PooledSandbox
-from assay.sandbox.worker import Launch
 
 
 @dataclass(frozen=True)
