@@ -41,7 +41,7 @@ _ANNOTATOR = re.compile(r"annotator_?\d+")
 def chosen_rejected(row: Mapping[str, Any]) -> Preference:
     """Chosen and rejected answers; without `prompt`, what both conversations begin with is it.
 
-    Columns `margin` or `score_chosen` and `score_rejected`, where present, are kept as evidence.
+    Columns `margin`, `score_chosen` and `score_rejected` are kept as evidence, `tools` as a column.
     """
     _need(row, "chosen", "rejected")
     if row.get("prompt") is not None:
@@ -65,7 +65,8 @@ def chosen_rejected(row: Mapping[str, Any]) -> Preference:
         for key in ("margin", "score_chosen", "score_rejected")
         if row.get(key) is not None
     }
-    return Preference(prompt, a, b, 1.0, id=_id(row), evidence=evidence)
+    columns = {"tools": row["tools"]} if row.get("tools") else {}
+    return Preference(prompt, a, b, 1.0, id=_id(row), evidence=evidence, columns=columns)
 
 
 def hh_transcripts(row: Mapping[str, Any]) -> Preference:

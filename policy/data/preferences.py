@@ -18,6 +18,7 @@ from typing import Any
 from assay.errors import DataError
 from assay.judge import Pair
 from assay.messages import Message, as_messages
+from assay.rewards.chat_text import chat_message
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,7 @@ class Preference:
         source: The data set.
         id: The same for both orders of a pair.
         evidence: Why this label: checklist findings, models, annotators.
+        columns: What judges and chat templates read of the row, `tools` among it.
 
     Comparable but not hashable: it holds mappings.
     """
@@ -47,6 +49,7 @@ class Preference:
     source: str = ""
     id: str = ""
     evidence: Mapping[str, Any] = field(default_factory=dict)
+    columns: Mapping[str, Any] = field(default_factory=dict)
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -113,20 +116,21 @@ class Preference:
 
     def pair(self) -> Pair:
         """For a judge, without the label."""
-        return Pair(self.prompt, self.a, self.b, id=self.id)
+        return Pair(self.prompt, self.a, self.b, self.columns, self.id)
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON values; `Preference.from_json` reads them back."""
         return {
             "id": self.id,
             "source": self.source,
-            "prompt": [message_json(message) for message in self.prompt],
-            "a": [message_json(message) for message in self.a],
-            "b": [message_json(message) for message in self.b],
+            "prompt": [chat_message(message) for message in self.prompt],
+            "a": [chat_message(message) for message in self.a],
+            "b": [chat_message(message) for message in self.b],
             "label": self.label,
             "weight": self.weight,
             "votes": list(self.votes),
             "evidence": dict(self.evidence),
+            "columns": dict(self.columns),
         }
 
     @classmethod
@@ -148,31 +152,8 @@ class Preference:
             source=str(row.get("source") or ""),
             id=str(row.get("id") or ""),
             evidence=row.get("evidence") or {},
+            columns=row.get("columns") or {},
         )
-
-
-def message_json(message: Message) -> dict[str, Any]:
-    """A message in OpenAI's form; fields that are unset are left out."""
-    row: dict[str, Any] = {"role": message.role, "content": message.content}
-    if message.reasoning is not None:
-        row["reasoning_content"] = message.reasoning
-    if message.tool_calls:
-        row["tool_calls"] = [
-            {
-                "type": "function",
-                "function": {
-                    "name": call.name,
-                    "arguments": call.raw if call.arguments is None else dict(call.arguments),
-                },
-            }
-            | ({"id": call.id} if call.id else {})
-            for call in message.tool_calls
-        ]
-    if message.name is not None:
-        row["name"] = message.name
-    if message.tool_call_id is not None:
-        row["tool_call_id"] = message.tool_call_id
-    return row
 
 
 def write_preferences(path: str | Path, preferences: Iterable[Preference]) -> int:

@@ -15,8 +15,9 @@ from typing import Any
 from assay.errors import ConfigError, DataError
 from assay.judges.rows import BadRow, RowSource
 from assay.messages import Sample
-from assay.policy.data.preferences import Preference, message_json, shuffled_slots, text_of
+from assay.policy.data.preferences import Preference, shuffled_slots, text_of
 from assay.policy.data.row_files import read_rows
+from assay.rewards.chat_text import chat_message
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +43,8 @@ class ScoredRollout:
     def to_json(self, **more: Any) -> dict[str, Any]:
         """A row for supervised fine-tuning: messages, and where they come from."""
         return {
-            "prompt": [message_json(message) for message in self.sample.prompt],
-            "completion": [message_json(message) for message in self.sample.completion],
+            "prompt": [chat_message(message) for message in self.sample.prompt],
+            "completion": [chat_message(message) for message in self.sample.completion],
             "uid": self.group,
             "id": self.id,
             "value": self.value,

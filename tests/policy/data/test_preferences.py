@@ -82,6 +82,7 @@ def test_json_round_trip_keeps_everything() -> None:
         votes=(1.0, 1.0, 0.0),
         source="hand",
         evidence={"why": "because"},
+        columns={"tools": [{"name": "search"}]},
     )
     again = Preference.from_json(json.loads(json.dumps(preference.to_json())))
     assert again == preference
