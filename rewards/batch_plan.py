@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ def share_prefixes(
     if limits is None:
         limits = [len(sequence) - 1 for sequence in sequences]
     order = sorted(range(len(sequences)), key=lambda row: sequences[row])
-    shared = [common_prefix(sequences[a], sequences[b]) for a, b in zip(order, order[1:])]  # noqa: B905
+    shared = [common_prefix(sequences[a], sequences[b]) for a, b in pairwise(order)]
     prefixes: list[Prefix] = []
     stack = [(0, len(order))] if order else []
     plans: dict[tuple[int, int], tuple[int, int | None]] = {}

@@ -145,7 +145,7 @@ class Engine:
         where = [places.setdefault(tuple(sequence), len(places)) for sequence in sequences]
         distinct = list(places)
         results: list[list[float]] = [[] for _ in distinct]
-        with torch.inference_mode(), _evaluating(self.replicas):
+        with torch.inference_mode(), _Evaluating(self.replicas):
             self._run(distinct, results)
         self.stats.sequences += len(sequences)
         self.stats.duplicates += len(sequences) - len(distinct)
@@ -303,7 +303,7 @@ class Engine:
 
 
 @dataclass
-class _evaluating:  # noqa: N801
+class _Evaluating:
     """Switches models to evaluation and back: a trainer's own model goes on training."""
 
     models: list[Any]

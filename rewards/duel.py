@@ -1,0 +1,141 @@
+"""One comparison of two answers by any judge, with the slots balanced, as a number in [0, 1]."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from assay.judge import Judge, Pair, Verdict
+
+Mode: TypeAlias = Literal["hard", "agree", "soft"]
+MODES: tuple[Mode, ...] = ("hard", "agree", "soft")
+
+
+@dataclass(frozen=True)
+class Duel:
+    """What a judge says of a pair, seen from its answer A.
+
+    Attributes:
+        first: P(A wins) where A was shown first, or None.
+        second: P(A wins) where A was shown second, or None.
+        note: Why there is no number, or what was cut.
+        failed: Our side broke, rather than the judge being undecided.
+    """
+
+    first: float | None = None
+    second: float | None = None
+    note: str = ""
+    failed: bool = False
+
+    @property
+    def order_gap(self) -> float | None:
+        """p_AB + p_BA - 1, > 0 where the judge favours the first slot; None with one order."""
+        if self.first is None or self.second is None:
+            return None
+        return self.first - self.second
+
+    def value(self, mode: Mode, tie: float = 0.5) -> float | None:
+        """The duel as a number; None where the judge gave none.
+
+        `hard`: 1[dbar > 0], and `tie` at dbar = 0. `agree`: 1 or 0 where both orders agree, else
+        .5. `soft`: sigmoid(dbar), dbar the mean of A's logits over the orders that were run.
+        """
+        known = [p for p in (self.first, self.second) if p is not None]
+        if not known:
+            return None
+        if mode == "soft":
+            return _sigmoid(math.fsum(map(_logit, known)) / len(known))
+        # logit(a) + logit(c) > 0 iff a + c > 1, without a logarithm of 0
+        lead = math.fsum(known) - len(known) / 2
+        if mode == "agree" and not (all(p > 0.5 for p in known) or all(p < 0.5 for p in known)):
+            return 0.5
+        return tie if lead == 0 else float(lead > 0)
+
+
+def run_duels(judge: Judge, pairs: Sequence[Pair], *, both: bool) -> list[Duel]:
+    """Compare every pair, in both orders or in one chosen by a hash of the pair.
+
+    A judge that runs both orders itself (its verdicts carry an order gap) is asked once.
+    """
+    if not pairs:
+        return []
+    model = _single(judge)
+    if both and model is not None:  # one call, so that both orders share what they have in common
+        verdicts = model.compare([*pairs, *(pair.swapped() for pair in pairs)])
+        half = len(pairs)
+        return [_of_two(verdicts[i], verdicts[half + i]) for i in range(half)]
+    if both:
+        verdicts = judge.compare(pairs)
+        missing = [i for i, verdict in enumerate(verdicts) if verdict.order_gap is None]
+        swapped = [pairs[i].swapped() for i in missing]
+        again = dict(zip(missing, judge.compare(swapped) if swapped else [], strict=True))
+        return [_of_two(verdict, again.get(i)) for i, verdict in enumerate(verdicts)]
+    flipped = [_flip(pair) for pair in pairs]
+    shown = [p.swapped() if flip else p for p, flip in zip(pairs, flipped, strict=True)]
+    verdicts = (model or judge).compare(shown)
+    duels = []
+    for verdict, flip in zip(verdicts, flipped, strict=True):
+        p = _p_first(verdict)
+        note, failed = _problem(verdict)
+        if flip:
+            duels.append(Duel(None, None if p is None else 1 - p, note, failed))
+        else:
+            duels.append(Duel(p, None, note, failed))
+    return duels
+
+
+def _single(judge: Judge) -> Judge | None:
+    """A pair-wise model that runs the order it is given; None for any other judge."""
+    from dataclasses import replace
+
+    from assay.rewards.pairwise import PairwiseModel
+
+    return replace(judge, order="single") if isinstance(judge, PairwiseModel) else None
+
+
+def _flip(pair: Pair) -> bool:
+    """Which answer is shown first, by a hash of prompt and answers: the same at every run."""
+    text = repr((pair.prompt, pair.a, pair.b))
+    return bool(hashlib.sha256(text.encode()).digest()[0] & 1)
+
+
+def _of_two(verdict: Verdict, other: Verdict | None) -> Duel:
+    if other is None:  # the judge ran both orders: undo the mean
+        p, gap = _p_first(verdict), verdict.order_gap or 0.0
+        note, failed = _problem(verdict)
+        if p is None:
+            return Duel(None, None, note, failed)
+        first, second = (min(max(x, 0.0), 1.0) for x in (p + gap / 2, p - gap / 2))
+        return Duel(first, second, note, failed)
+    first, back = _p_first(verdict), _p_first(other)
+    notes = [_problem(verdict), _problem(other)]
+    note = "; ".join(dict.fromkeys(text for text, _ in notes if text))
+    if first is None or back is None:  # one order alone is not balanced: no number
+        return Duel(None, None, note, any(failed for _, failed in notes))
+    return Duel(first, 1 - back, note)
+
+
+def _p_first(verdict: Verdict) -> float | None:
+    if verdict.status != "ok":
+        return None
+    if verdict.p_a is not None:
+        return verdict.p_a
+    return {"A": 1.0, "B": 0.0, "tie": 0.5}[verdict.choice or "tie"]
+
+
+def _problem(verdict: Verdict) -> tuple[str, bool]:
+    if verdict.status == "ok":
+        return verdict.reason if verdict.reason.startswith("cut ") else "", False
+    return verdict.reason or f"the judge {verdict.status}", verdict.status == "failed"
+
+
+def _logit(p: float) -> float:
+    p = min(max(p, 1e-12), 1 - 1e-12)
+    return math.log(p) - math.log1p(-p)
+
+
+def _sigmoid(x: float) -> float:
+    return 1 / (1 + math.exp(-x)) if x >= 0 else math.exp(x) / (1 + math.exp(x))

@@ -1,0 +1,133 @@
+"""Win or loss against a reference answer: the report's pair-wise reward."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from assay.errors import ConfigError, DataError
+from assay.judge import Judge, Pair
+from assay.messages import Message, Sample, as_messages
+from assay.reward import Reward, Score
+from assay.rewards.duel import MODES, Duel, Mode, run_duels
+
+
+@dataclass(frozen=True)
+class PairwiseReward(Reward):
+    """1[the rollout beats the reference answer], the whole conversation in the judge's input.
+
+    | mode | value |
+    |---|---|
+    | `hard` | 1[dbar > 0], the report's; a group of all wins or all losses carries no signal |
+    | `agree` | 1 win, 0 loss, .5 where the two orders disagree |
+    | `soft` | sigmoid(dbar) |
+
+    The reference's slot is balanced: both orders are run, or with `order="single"` one of them,
+    chosen by a hash of prompt and answers.
+
+    `info` holds the order gap and, per opponent, the outcome. With several opponents the value is
+    the mean over them, the rollout's win rate.
+
+    Source: the report's pair-wise RL reward (E3 of the method notes).
+
+    Args:
+        model: A `PairwiseModel`, or any judge with `compare`.
+        reference: Dataset column with the reference: text, messages, or several by name
+            (a mapping of name to answer, or a list of {"name", "answer"}).
+        mode: See above.
+        order: `both` runs every pair in both orders, `single` in one.
+
+    Raises:
+        DataError: A row's reference is empty or of another form.
+    """
+
+    model: Judge
+    reference: str = "reference"
+    mode: Mode = "hard"
+    order: Literal["both", "single"] = "both"
+    name: str = "pairwise"
+    max_error_rate: float = 0.5
+    eos_token_ids: tuple[int, ...] = ()
+    range: tuple[float, float] = field(default=(0.0, 1.0))
+
+    def __post_init__(self) -> None:
+        check_duel_settings(self, self.model, self.mode, self.order)
+        object.__setattr__(self, "columns", frozenset({self.reference}))
+
+    def score(self, samples: Sequence[Sample]) -> list[Score]:
+        """Compare every rollout with every opponent of its row, all in one call of the judge."""
+        rows = [self._opponents(sample, index) for index, sample in enumerate(samples)]
+        pairs = [
+            Pair(sample.prompt, sample.completion, answer, sample.columns)
+            for sample, row in zip(samples, rows, strict=True)
+            for answer in row.values()
+        ]
+        duels = iter(run_duels(self.model, pairs, both=self.order == "both"))
+        return [self._score({name: next(duels) for name in row}) for row in rows]
+
+    def _score(self, duels: Mapping[str, Duel]) -> Score:
+        values = {name: duel.value(self.mode, tie=0.0) for name, duel in duels.items()}
+        note = "; ".join(dict.fromkeys(duel.note for duel in duels.values() if duel.note))
+        info: dict[str, Any] = {"opponents": values}
+        gaps = [duel.order_gap for duel in duels.values() if duel.order_gap is not None]
+        if gaps:
+            info["order_gap"] = sum(gaps) / len(gaps)
+        known = [value for value in values.values() if value is not None]
+        if len(known) < len(values):
+            broke = any(duel.failed for duel in duels.values())
+            return (Score.fail if broke else Score.abstain)(note or "no verdict", info=info)
+        return Score.of(sum(known) / len(known), note=note, info=info)
+
+    def _opponents(self, sample: Sample, index: int) -> dict[str, tuple[Message, ...]]:
+        value = sample.columns[self.reference]
+        named: dict[str, Any] = {}
+        if isinstance(value, Mapping) and "role" not in value:
+            named = {str(name): answer for name, answer in value.items() if answer is not None}
+        elif _named_list(value):
+            named = {str(entry["name"]): entry["answer"] for entry in value}
+        elif value is not None and value != "":
+            named = {self.reference: value}
+        if not named:
+            raise DataError(
+                f"reward {self.name!r}: column {self.reference!r} holds no answer to compare with; "
+                "give text, messages, or answers by name",
+                index,
+            )
+        try:
+            return {name: as_messages(answer, role="assistant") for name, answer in named.items()}
+        except DataError as error:
+            raise DataError(
+                f"reward {self.name!r}, column {self.reference!r}: {error}", index
+            ) from None
+
+
+def check_duel_settings(reward: Reward, model: object, mode: str, order: str) -> None:
+    """What rewards that compare answers refuse alike.
+
+    Raises:
+        ConfigError: Not a judge, an unknown mode, or `agree` with one order.
+    """
+    kind = type(reward).__name__
+    if not isinstance(model, Judge):
+        raise ConfigError(
+            f"{kind}.model must be a PairwiseModel or a judge with compare(), got "
+            f"{type(model).__name__}"
+        )
+    if mode not in MODES:
+        raise ConfigError(f"{kind}.mode must be one of {set(MODES)}, got {mode!r}")
+    if order not in ("both", "single"):
+        raise ConfigError(f"{kind}.order must be one of {{'both', 'single'}}, got {order!r}")
+    if mode == "agree" and order == "single":
+        raise ConfigError(f"{kind}: mode='agree' needs both orders; set order='both'")
+
+
+def _named_list(value: object) -> bool:
+    return (
+        isinstance(value, Sequence)
+        and not isinstance(value, str | bytes)
+        and bool(value)
+        and all(
+            isinstance(entry, Mapping) and {"name", "answer"} <= entry.keys() for entry in value
+        )
+    )

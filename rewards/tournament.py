@@ -1,0 +1,181 @@
+"""The rollouts of a prompt against each other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from assay.errors import ConfigError
+from assay.judge import Judge, Pair
+from assay.messages import Sample
+from assay.reward import Reward, Score
+from assay.rewards.duel import Duel, Mode, run_duels
+from assay.rewards.pairwise_reward import check_duel_settings
+from assay.rewards.schedule import SCHEDULES, Schedule, all_pairs, circular_pairs, swiss_pairs
+from assay.rewards.strengths import Outcome, bradley_terry, expected_win_rates, win_rates
+
+
+@dataclass(frozen=True)
+class TournamentReward(Reward):
+    """How a rollout fares against the other rollouts of its prompt, in [0, 1].
+
+    Every meeting is run in both orders, so a judge that only looks at the slot gives every rollout
+    the same reward. Group-scoped: the dataset needs a column `uid`.
+
+    | schedule | pairs of n rollouts |
+    |---|---|
+    | `all` | n (n - 1) / 2 |
+    | `circular` | n x rounds: the next `rounds` of a circle |
+    | `swiss` | n / 2 x rounds: neighbours in the table, round by round |
+
+    `win_rate` is the mean outcome over a rollout's own meetings. `bradley_terry` fits strengths
+    with a normal prior and gives the expected win rate against all others: better where not all
+    have met the same opponents.
+
+    Args:
+        model: A `PairwiseModel`, or any judge with `compare`.
+        schedule: See above.
+        rounds: Of `circular` and `swiss`.
+        mode: A meeting's outcome: `soft` sigmoid(dbar), `hard` win or loss (a tie is .5), `agree`
+            .5 where the orders disagree.
+        aggregate: See above.
+
+    Identical rollouts meet nobody twice over: they share one entry and one reward.
+    """
+
+    model: Judge
+    schedule: Schedule = "all"
+    rounds: int = 3
+    mode: Mode = "soft"
+    aggregate: Literal["win_rate", "bradley_terry"] = "win_rate"
+    name: str = "tournament"
+    max_error_rate: float = 0.5
+    eos_token_ids: tuple[int, ...] = ()
+    range: tuple[float, float] = field(default=(0.0, 1.0))
+
+    scope = "group"
+
+    def __post_init__(self) -> None:
+        check_duel_settings(self, self.model, self.mode, "both")
+        if self.schedule not in SCHEDULES:
+            raise ConfigError(
+                f"TournamentReward.schedule must be one of {set(SCHEDULES)}, got {self.schedule!r}"
+            )
+        if self.aggregate not in ("win_rate", "bradley_terry"):
+            raise ConfigError(
+                "TournamentReward.aggregate must be one of {'win_rate', 'bradley_terry'}, got "
+                f"{self.aggregate!r}"
+            )
+        if self.rounds < 1:
+            raise ConfigError(f"TournamentReward.rounds must be >= 1, got {self.rounds}")
+
+    def score(self, samples: Sequence[Sample]) -> list[Score]:
+        """Run every group's tournament; the meetings of all groups share the judge's calls."""
+        groups: dict[str | None, list[int]] = {}
+        for index, sample in enumerate(samples):
+            groups.setdefault(sample.group, []).append(index)
+        fields = [_Field([samples[i] for i in rows]) for rows in groups.values()]
+        if self.schedule == "swiss":
+            for _ in range(self.rounds):
+                self._play(fields, [group.swiss() for group in fields])
+        else:
+            self._play(fields, [self._pairs(group) for group in fields])
+        scores: dict[int, Score] = {}
+        for rows, group in zip(groups.values(), fields, strict=True):
+            scores.update(zip(rows, group.scores(self.mode, self.aggregate), strict=True))
+        return [scores[i] for i in range(len(samples))]
+
+    def _pairs(self, group: _Field) -> list[tuple[int, int]]:
+        size = len(group.entrants)
+        return all_pairs(size) if self.schedule == "all" else circular_pairs(size, self.rounds)
+
+    def _play(self, fields: list[_Field], rounds: list[list[tuple[int, int]]]) -> None:
+        pairs = [
+            group.pair(i, j)
+            for group, meetings in zip(fields, rounds, strict=True)
+            for i, j in meetings
+        ]
+        duels = iter(run_duels(self.model, pairs, both=True))
+        for group, meetings in zip(fields, rounds, strict=True):
+            for i, j in meetings:
+                group.book(i, j, next(duels), self.mode)
+
+
+class _Field:
+    """The entrants of one group and how they have fared."""
+
+    def __init__(self, samples: Sequence[Sample]) -> None:
+        self.entrants: list[Sample] = []
+        self.entry: list[int] = []  # of every sample
+        for sample in samples:
+            for number, other in enumerate(self.entrants):
+                if (other.prompt, other.completion) == (sample.prompt, sample.completion):
+                    self.entry.append(number)
+                    break
+            else:
+                self.entry.append(len(self.entrants))
+                self.entrants.append(sample)
+        size = len(self.entrants)
+        self.outcomes: list[Outcome] = []
+        self.points = [0.0] * size
+        self.byes = [0] * size
+        self.met: set[tuple[int, int]] = set()
+        self.gaps: list[list[float]] = [[] for _ in range(size)]
+        self.missing: list[list[Duel]] = [[] for _ in range(size)]
+
+    def pair(self, i: int, j: int) -> Pair:
+        a, b = self.entrants[i], self.entrants[j]
+        return Pair(a.prompt, a.completion, b.completion, a.columns)
+
+    def swiss(self) -> list[tuple[int, int]]:
+        if len(self.entrants) < 2:
+            return []
+        pairs = swiss_pairs(self.points, self.met, self.byes)
+        playing = {i for pair in pairs for i in pair}
+        for i in range(len(self.entrants)):
+            self.byes[i] += i not in playing
+        return pairs
+
+    def book(self, i: int, j: int, duel: Duel, mode: Mode) -> None:
+        self.met.add((i, j))
+        value = duel.value(mode)
+        if value is None:
+            self.missing[i].append(duel)
+            self.missing[j].append(duel)
+            return
+        self.outcomes.append((i, j, value))
+        self.points[i] += value
+        self.points[j] += 1 - value
+        if duel.order_gap is not None:
+            self.gaps[i].append(duel.order_gap)
+            self.gaps[j].append(duel.order_gap)
+
+    def scores(self, mode: Mode, aggregate: str) -> list[Score]:
+        size = len(self.entrants)
+        if size < 2:
+            if len(self.entry) > 1:  # every rollout is the same: each is as good as the others
+                return [Score.of(0.5, note="all rollouts are identical") for _ in self.entry]
+            return [Score.abstain("the only rollout of its group: nothing to compare it with")]
+        rates = win_rates(size, self.outcomes)
+        expected = rates
+        if aggregate == "bradley_terry":
+            expected = list(expected_win_rates(bradley_terry(size, self.outcomes)))
+        made = []
+        for i in range(size):
+            met = sum(i in outcome[:2] for outcome in self.outcomes)
+            info: dict[str, Any] = {"meetings": met, "win_rate": rates[i]}
+            if self.gaps[i]:
+                info["order_gap"] = sum(self.gaps[i]) / len(self.gaps[i])
+            value = expected[i]
+            if rates[i] is None or value is None:
+                made.append(self._without_verdict(i, info))
+                continue
+            note = f"{len(self.missing[i])} meetings without a verdict" if self.missing[i] else ""
+            made.append(Score.of(value, note=note, info=info))
+        return [made[number] for number in self.entry]
+
+    def _without_verdict(self, i: int, info: dict[str, Any]) -> Score:
+        note = next((duel.note for duel in self.missing[i] if duel.note), "no verdict")
+        failed = any(duel.failed for duel in self.missing[i])
+        return (Score.fail if failed else Score.abstain)(note, info=info)
