@@ -24,14 +24,22 @@ class Limit:
     deadline always does.
     """
 
-    def __init__(self, deadline_s: float, batch_end: float, stop: threading.Event) -> None:
+    def __init__(
+        self,
+        deadline_s: float,
+        batch_end: float,
+        stop: threading.Event,
+        began: Callable[[], None] = lambda: None,
+    ) -> None:
         self._deadline_s, self._batch_end, self._stop = deadline_s, batch_end, stop
+        self._began = began
         self.started: float | None = None
 
     def begin(self) -> None:
         """Start the item's clock, once."""
         if self.started is None:
             self.started = time.monotonic()
+            self._began()
 
     @property
     def end(self) -> float:
@@ -92,16 +100,26 @@ class Dispatch(Generic[R]):
             for _ in range(self._concurrency):
                 self._start_thread()
             with self._changed:
-                while len(self._results) < self._count and self._error is None:
-                    self._changed.wait(self._check())
+                while self._open():
+                    pause_s = self._check()
+                    if self._open():  # the look may have failed the last ones
+                        self._changed.wait(pause_s)
         finally:
             self._stop.set()
         if self._error is not None:
             raise self._error
         return [self._results[i] for i in range(self._count)]
 
+    def _open(self) -> bool:
+        return len(self._results) < self._count and self._error is None
+
     def _start_thread(self) -> None:
         threading.Thread(target=self._loop, name="assay-dispatch", daemon=True).start()
+
+    def _look(self) -> None:
+        """Let the watcher see that an item's clock has started."""
+        with self._changed:
+            self._changed.notify()
 
     def _loop(self) -> None:
         while True:
@@ -110,7 +128,7 @@ class Dispatch(Generic[R]):
                 if index >= self._count or self._stop.is_set():
                     return
                 self._next += 1
-                limit = Limit(self._deadline_s, self._batch_end, self._stop)
+                limit = Limit(self._deadline_s, self._batch_end, self._stop, self._look)
                 self._running[index] = limit
             try:
                 result = self._work(index, limit)
@@ -126,7 +144,7 @@ class Dispatch(Generic[R]):
                 del self._running[index]
                 self._changed.notify()
 
-    def _check(self) -> float | None:
+    def _check(self) -> float:
         """Fail what is over; returns seconds until the next item could be."""
         now = time.monotonic()
         if now >= self._batch_end:
@@ -148,5 +166,4 @@ class Dispatch(Generic[R]):
                 self._start_thread()
             else:
                 nearest = min(nearest, end)
-        # An item's clock may start while we wait: look again often enough to see it.
-        return min(nearest - now, self._deadline_s + GRACE_S, 5.0)
+        return min(nearest - now, threading.TIMEOUT_MAX)

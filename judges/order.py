@@ -1,0 +1,106 @@
+"""Both orders of a pair: what a judge says once its liking for a position is taken out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from assay.errors import ConfigError
+from assay.fingerprint import configuration_fingerprint
+from assay.judge import Choice, Grade, Item, Judge, Outcome, Pair, Verdict
+
+_P_OF_CHOICE: dict[Choice, float] = {"A": 1.0, "B": 0.0, "tie": 0.5}
+
+
+@dataclass(frozen=True)
+class BothOrders(Judge):
+    """Asks about (A, B) and (B, A) and joins the two opinions.
+
+    With p_AB = P(the first wins) as A stands first and p_BA the same as B stands first:
+    p_a = (p_AB + 1 - p_BA) / 2 and order_gap = p_AB + p_BA - 1, which is 0 for a judge without
+    position bias and > 0 for one that favours the first slot. A judge that only chooses counts as
+    1, 0 or .5.
+
+    Swapping A and B mirrors the verdict exactly: p_a becomes 1 - p_a, the gap stays.
+
+    Args:
+        judge: Compares pairs.
+        mode: `mean` decides by p_a. `agree` lets an answer win only if both orders chose it; two
+            orders that disagree are a tie.
+        tie_tolerance: In mode `mean`, a tie where abs(p_a - .5) is at most this.
+
+    Source: method.md section 4 (swap consistency). Departure: the two orders are run at inference
+    and averaged; nothing is trained.
+    """
+
+    judge: Judge
+    mode: Literal["mean", "agree"] = "mean"
+    tie_tolerance: float = 1e-9
+
+    def __post_init__(self) -> None:
+        if self.mode not in ("mean", "agree"):
+            raise ConfigError(
+                f"BothOrders.mode must be one of {{'mean', 'agree'}}, got {self.mode!r}"
+            )
+        if not 0 <= self.tie_tolerance < 0.5:
+            raise ConfigError(
+                f"BothOrders.tie_tolerance must lie in [0, .5), got {self.tie_tolerance}"
+            )
+
+    def compare(self, pairs: Sequence[Pair]) -> list[Verdict]:
+        """One verdict per pair; the judge gets both orders of all pairs as one batch."""
+        pairs = list(pairs)
+        both = self.judge.compare([*pairs, *(pair.swapped() for pair in pairs)])
+        straight, swapped = both[: len(pairs)], both[len(pairs) :]
+        return [self._join(ab, ba) for ab, ba in zip(straight, swapped, strict=True)]
+
+    def grade(self, items: Sequence[Item]) -> list[Grade]:
+        """As the judge grades: a single item has no order."""
+        return self.judge.grade(items)
+
+    def fingerprint(self) -> str:
+        """A hash of the judge and of how its opinions are joined."""
+        return configuration_fingerprint(self)
+
+    def _join(self, ab: Verdict, ba: Verdict) -> Verdict:
+        raw = _both(ab.raw, ba.raw)
+        missing = [v for v in (ab, ba) if v.status != "ok"]
+        if missing:
+            outcome: Outcome = (
+                "failed" if any(v.status == "failed" for v in missing) else "abstained"
+            )
+            reason = _both(_missing(ab), _missing(ba))
+            return Verdict(None, status=outcome, reason=reason, raw=raw)
+        p_ab, p_ba = _p_first(ab), _p_first(ba)
+        gap = p_ab + p_ba - 1.0
+        # One rounded difference, so that the swapped pair gives exactly its negative.
+        lean = (p_ab - p_ba) / 2.0
+        choice = self._choice(ab, ba, lean)
+        return Verdict(choice, 0.5 + lean, gap, reason=_both(ab.reason, ba.reason), raw=raw)
+
+    def _choice(self, ab: Verdict, ba: Verdict, lean: float) -> Choice:
+        if self.mode == "agree":
+            if ab.choice == "A" and ba.choice == "B":
+                return "A"
+            return "B" if ab.choice == "B" and ba.choice == "A" else "tie"
+        if abs(lean) <= self.tie_tolerance:
+            return "tie"
+        return "A" if lean > 0 else "B"
+
+
+def _p_first(verdict: Verdict) -> float:
+    if verdict.p_a is not None:
+        return verdict.p_a
+    assert verdict.choice is not None  # its status is ok
+    return _P_OF_CHOICE[verdict.choice]
+
+
+def _missing(verdict: Verdict) -> str:
+    return "" if verdict.status == "ok" else f"{verdict.status}: {verdict.reason}"
+
+
+def _both(ab: str, ba: str) -> str:
+    """Two texts side by side, each under the order it belongs to."""
+    parts = [f"A first: {ab}" if ab else "", f"B first: {ba}" if ba else ""]
+    return "\n".join(part for part in parts if part)
