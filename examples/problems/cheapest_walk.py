@@ -49,29 +49,22 @@ for i in range(n):
 print(best[-1])
 """,
     ),
-    # Dijkstra on the grid: each cell is pushed at most twice, a push costs log of the heap's
-    # size.
-    "with_a_heap": (
+    # Cells in the order of their diagonals; the same n m minima.
+    "by_diagonals": (
         "python",
-        "n m log(n m)",
+        "n m",
         """
-import heapq
 import sys
 
 data = list(map(int, sys.stdin.read().split()))
 n, m = data[0], data[1]
-cost = [[10**9] * m for _ in range(n)]
-heap = [(data[2], 0, 0)]
-cost[0][0] = data[2]
-while heap:
-    c, i, j = heapq.heappop(heap)
-    if c > cost[i][j]:
-        continue
-    for a, b in ((i + 1, j), (i, j + 1)):
-        if a < n and b < m and c + data[2 + a * m + b] < cost[a][b]:
-            cost[a][b] = c + data[2 + a * m + b]
-            heapq.heappush(heap, (cost[a][b], a, b))
-print(cost[n - 1][m - 1])
+best = {}
+for s in range(n + m - 1):
+    for i in range(max(0, s - m + 1), min(n, s + 1)):
+        j = s - i
+        before = [best[p] for p in ((i - 1, j), (i, j - 1)) if p in best]
+        best[i, j] = data[2 + i * m + j] + (min(before) if before else 0)
+print(best[n - 1, m - 1])
 """,
     ),
 }

@@ -13,6 +13,8 @@ CONSTRAINTS = {"n": 200_000, "k": 200_000}
 
 SHAPES = ("random", "reversed", "sorted")
 
+RELATIONS = (("k", "n"),)
+
 TESTS = (
     ("5 2\n5 1 4 2 3\n", "3\n"),
     ("1 1\n9\n", "9\n"),

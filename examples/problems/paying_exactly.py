@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from examples.problems.shapes import join, permutation
+from examples.problems.shapes import array, join
 
 STATEMENT = (
-    "In how many ways can k be paid with coins of n different values, each coin any number of "
-    "times? Print the number modulo 10^9 + 7. Input: n and k, then the values. Output: the "
-    "number."
+    "There are n kinds of coins, each with a value; two kinds may have the same one. In how "
+    "many ways can k be paid, each kind any number of times? Print the number modulo 10^9 + 7. "
+    "Input: n and k, then the values. Output: the number."
 )
 
 CONSTRAINTS = {"n": 300, "k": 100_000}
@@ -25,7 +25,7 @@ TESTS = (
 
 def generate(n: int, k: int, seed: int, shape: str = "random") -> str:
     """Fresh stdin of these sizes."""
-    return f"{n} {k}\n{join(permutation(n, seed, shape))}\n"
+    return f"{n} {k}\n{join(array(n, seed, shape, 1, 5))}\n"
 
 
 SOLUTIONS = {

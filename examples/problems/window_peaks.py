@@ -13,6 +13,8 @@ CONSTRAINTS = {"n": 200_000, "k": 200_000}
 
 SHAPES = ("random", "reversed", "sorted")
 
+RELATIONS = (("k", "n"),)
+
 TESTS = (
     ("5 2\n1 3 2 5 4\n", "16\n"),
     ("1 1\n4\n", "4\n"),

@@ -10,20 +10,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from assay.errors import ConfigError
 from assay.judge import Estimate
 from assay.judges.complexity.deciding import Finding, decide_steps, decide_time, time_check
 from assay.judges.complexity.expression import parse
 from assay.judges.complexity.input_plan import InputPlan
+from assay.judges.complexity.plane import axis_classes, lines_of_two
 from assay.judges.complexity.probing import Line, Meter, grow
 from assay.judges.complexity.program import Program
 from assay.judges.complexity.surfaces import Surface, fit_surface, spell
 from assay.sandbox import Limits, Sandbox, default_sandbox
 
 _STEPS_TARGET, _STEPS_CEILING = 1e5, 1e6
-_FIXED = (4, 48)  # sizes of one variable while the other grows
 
 
 @dataclass(frozen=True)
@@ -113,29 +113,17 @@ class EmpiricalEstimator:
 
     def _double(self, meter: Meter, inputs: InputPlan) -> Finding:
         names = tuple(inputs.maxima)
-        most = tuple(inputs.maxima.values())
         if meter.counted is None:
             return Finding(None, evidence=["two variables need counted steps (Python programs)"])
-        lines = []
-        for shape in inputs.shapes[:3]:
-            for place in (0, 1):
-                for other in _FIXED:
-                    fixed = [min(other, one) for one in most]
-                    sizes = tuple(None if i == place else one for i, one in enumerate(fixed))
-                    lines.append(
-                        Line(shape, most[place], _STEPS_TARGET / 3, _STEPS_CEILING, fixed=sizes)
-                    )
-            both = (None, None)
-            lines.append(Line(shape, min(most), _STEPS_TARGET, _STEPS_CEILING, fixed=both))
-        lines = [_within(line, inputs) for line in lines]
-        grow(meter, "steps", lines, cpu_s=2.5, budget_s=0.8 * self.budget_s)
+        lines = lines_of_two(meter, inputs, 0.8 * self.budget_s)
         findings = []
         for shape in inputs.shapes[:3]:
             points = [p for line in lines if line.shape == shape for p in line.points]
             if len(points) < 12:
                 continue
             pairs = [(p.sizes[0], p.sizes[1]) for p in points]
-            surface = fit_surface(pairs, [p.cost for p in points], noise=0.04)
+            largest = axis_classes([line for line in lines if line.shape == shape])
+            surface = fit_surface(pairs, [p.cost for p in points], largest, noise=0.05)
             text = spell(surface.terms, (names[0], names[1])) if surface.terms else None
             note = f"{shape}: {len(points)} points up to {max(p.cost for p in points):.3g} steps"
             note += f" -> {text or 'undecided'} (residual {surface.residual:.3f})"
@@ -160,21 +148,6 @@ def cross_check(static: Estimate, empirical: Estimate) -> tuple[str, ...]:
 
 def _undecided(why: str) -> Estimate:
     return Estimate(None, 0.0, "empirical", (why,))
-
-
-def _within(line: Line, inputs: InputPlan) -> Line:
-    """The line cut to sizes that keep the relations between two variables."""
-    names = list(inputs.maxima)
-    if not inputs.relations or None not in line.fixed or line.fixed == (None, None):
-        return line
-    place = line.fixed.index(None)
-    other = line.fixed[1 - place] or 1
-    if (names[place], names[1 - place]) in inputs.relations:  # grows up to the other
-        other = min(other * 12, inputs.maxima[names[1 - place]])
-        fixed = (None, other) if place == 0 else (other, None)
-        return replace(line, fixed=fixed, maximum=min(line.maximum, other))
-    start = tuple(sorted({other + 1, other + 2, other + other // 2 + 2, 2 * other + 2}))
-    return replace(line, start=start)
 
 
 def _worst_surface(findings: Sequence[tuple[Surface, str | None, str]]) -> Finding:

@@ -15,7 +15,8 @@ from assay.judges.complexity.fitting import CLASSES, NAMES, Array, relative_fit
 
 #: Classes of one variable within a product.
 _FACTORS = ("1", "log n", "sqrt n", "n", "n log n", "n^2", "n^3", "2^n")
-_LARGE = (1e5, 1e5)
+#: Products that no program shows and that imitate a minimum of two variables.
+_ROOTS = {("sqrt n", "sqrt n"), ("sqrt n", "log n"), ("log n", "sqrt n")}
 Term = tuple[str, str]
 
 
@@ -62,23 +63,16 @@ def fit_surface(
     """
     points = np.asarray(sizes, float)
     c = np.asarray(costs, float)
-    most = [NAMES.index(one) for one in largest]
-    terms = [
-        (a, b)
-        for a in _FACTORS
-        for b in _FACTORS
-        if NAMES.index(a) <= most[0] and NAMES.index(b) <= most[1]
-    ]
+    factors = [_factors(most, points[:, place]) for place, most in enumerate(largest)]
+    terms = [(a, b) for a in factors[0] for b in factors[1] if (a, b) not in _ROOTS]
     terms.sort(key=_growth)
     basis = np.stack([_column(term, points) for term in terms], axis=1)
     kept = list(range(len(terms)))
-    weights, best = relative_fit(basis, c)
+    _, best = relative_fit(basis, c)
     if best > max(5 * noise, 0.15):
         return Surface((), best, ())
-    kept = [i for i in kept if weights[i] > 0 or i == 0]
     allowed = max(noise, 1.3 * best)
-    # Nothing that the full fit leaves out may hide a smaller explanation: try all, largest first.
-    kept = list(range(len(terms)))
+    # What the full fit leaves out may be a smaller explanation: try all terms, largest first.
     for i in reversed(range(len(terms))):
         fewer = [j for j in kept if j != i]
         if fewer and relative_fit(basis[:, fewer], c)[1] <= allowed:
@@ -103,6 +97,12 @@ def spell(terms: Sequence[Term], names: tuple[str, str]) -> str:
         ]
         parts.append(" * ".join(factors) or "1")
     return " + ".join(parts) or "1"
+
+
+def _factors(largest: str, sizes: Array) -> list[str]:
+    most = NAMES.index(largest)
+    names = [name for name in _FACTORS if NAMES.index(name) <= most]
+    return [name for name in names if name != "2^n" or sizes.max() <= 60]
 
 
 def _column(term: Term, points: Array) -> Array:
