@@ -71,10 +71,11 @@ class Cached(Judge):
         answers: dict[bytes, Said] = {
             key: said(**value) for key, value in values.items() if value is not None
         }
+        first: dict[bytes | None, int] = {}
         missing = [
             i
             for i, key in enumerate(keys)
-            if key is None or (key not in answers and keys.index(key) == i)
+            if key is None or (key not in answers and first.setdefault(key, i) == i)
         ]
         fresh: dict[int, Said] = {}
         if missing:

@@ -74,10 +74,12 @@ class BothOrders(Judge):
             return Verdict(None, status=outcome, reason=reason, raw=raw)
         p_ab, p_ba = _p_first(ab), _p_first(ba)
         gap = p_ab + p_ba - 1.0
-        # One rounded difference, so that the swapped pair gives exactly its negative.
         lean = (p_ab - p_ba) / 2.0
         choice = self._choice(ab, ba, lean)
-        return Verdict(choice, 0.5 + lean, gap, reason=_both(ab.reason, ba.reason), raw=raw)
+        # Rounded in the upper half only, where 1 - p is exact: the mirror image is exact too.
+        upper = 0.5 + abs(lean)
+        p_a = upper if lean >= 0 else 1.0 - upper
+        return Verdict(choice, p_a, gap, reason=_both(ab.reason, ba.reason), raw=raw)
 
     def _choice(self, ab: Verdict, ba: Verdict, lean: float) -> Choice:
         if self.mode == "agree":
