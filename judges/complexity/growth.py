@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
-from itertools import product
+from itertools import combinations, product
 
 Factor = tuple[str, int]  # a variable and how many logarithms are taken of it
 Gauge = tuple[tuple[Factor, float], ...]
@@ -99,6 +99,16 @@ def regimes(names: frozenset[str]) -> Iterator[Regime]:
     ordered = sorted(names)
     if len(ordered) <= 1:
         yield dict.fromkeys(ordered, (0, 1.0))
+        return
+    if len(ordered) > _MOST + 1:  # too many for all proportions: one or two apart from the rest
+        steady = dict.fromkeys(ordered, (0, 1.0))
+        yield steady
+        for first in ordered:
+            for scale in _FINE:
+                yield {**steady, first: scale}
+        for first, second in combinations(ordered, 2):
+            for one, other in product(_COARSE, repeat=2):
+                yield {**steady, first: one, second: other}
         return
     scales = _FINE if len(ordered) <= _MOST else _COARSE
     for choice in product(scales, repeat=len(ordered)):

@@ -1,0 +1,388 @@
+"""Reads calls: library functions by their tables, conversions, readers of input, iteration."""
+
+from __future__ import annotations
+
+from assay.judges.complexity import cost, library
+from assay.judges.complexity.cost import ONE, Cost
+from assay.judges.complexity.facts import key_of
+from assay.judges.complexity.invocation import Invocation
+from assay.judges.complexity.ir import Call, Function, Index, Member, Name, New, Node, Num, Spread
+from assay.judges.complexity.values import CHARACTER, CONSTANT, NONE, Value, number
+
+_UNORDERED = frozenset({"set", "map"})
+_SEARCHED = frozenset({"list", "text", "tuple", "line", "token", "deque", "lazy", "any"})
+
+
+class Calls(Invocation):
+    """Calls of every kind."""
+
+    def call(self, node: Call) -> Value:
+        """The value of a call; its cost is charged."""
+        callee = node.callee
+        if type(callee) is Name:
+            found = self.user_call(callee.id, node)
+            if found is not None:
+                return found
+            return self.function_call(callee.id, node, self.arguments(node))
+        if type(callee) is Member:
+            return self.method_call(callee, node)
+        value = self.value(callee)
+        arguments = self.arguments(node)
+        if value.function is not None:
+            return self.invoke(value.function, arguments, node, value.scopes)
+        return Value("any")
+
+    def arguments(self, node: Call) -> list[Value]:
+        """Values of positional arguments; keyword arguments are read too."""
+        values = [self.value(argument) for argument in node.arguments]
+        for argument in (node.keywords or {}).values():
+            self.value(argument)
+        return values
+
+    def user_call(self, name: str, node: Call) -> Value | None:
+        """A call of a function or class that the program defines, if it is one."""
+        value = self.lookup(name)
+        if value is not None and value.function is not None:
+            return self.invoke(value.function, self.arguments(node), node, value.scopes)
+        if name in self.classes:
+            return self.construct(New(name, node.arguments, node.line))
+        if name in self.methods and self.language in ("java", "cpp"):
+            return self.invoke_method(name, self.arguments(node), node)
+        return None
+
+    def method_call(self, callee: Member, node: Call) -> Value:
+        """`owner.name(...)`."""
+        name = callee.name
+        if name in self.methods and not self.is_library_owner(callee.owner):
+            self.value(callee.owner)
+            return self.invoke_method(name, self.arguments(node), node)
+        field = self.lookup("." + name)
+        if field is not None and field.function is not None:
+            return self.invoke(field.function, self.arguments(node), node, field.scopes)
+        if name in library.READERS and name != "read" or (name == "read" and not node.arguments):
+            self.arguments(node)
+            return self.read_input(name, node, callee.owner)
+        owner = self.value(callee.owner)
+        arguments = self.arguments(node)
+        if name in ("start", "run") and "run" in self.methods:
+            return self.invoke_method("run", arguments, node)
+        if name == "append" and type(callee.owner) is Name and self.language == "go":
+            return owner
+        if not owner.is_collection and owner.kind not in ("char",):
+            module = self.module_call(name, callee, node, arguments, owner)
+            if module is not None:
+                return module
+        return self.library_method(name, owner, arguments, node)
+
+    def is_library_owner(self, owner: Node) -> bool:
+        """Whether a method's owner is plainly a value of the library."""
+        value = self.quietly(owner) if type(owner) in (Name, Index, Member) else None
+        return value is not None and value.is_collection
+
+    def module_call(
+        self, name: str, callee: Member, node: Call, arguments: list[Value], owner: Value
+    ) -> Value | None:
+        """`module.function(...)`, or a method of something unknown."""
+        if name in library.CONSTRUCTORS and not arguments:
+            return Value(library.CONSTRUCTORS[name], depth=len(self.stack))
+        known = (
+            name in library.FUNCTIONS or name in library.NUMBERS or name in library.COMBINATIONS
+            or name in ("max", "min", "pow", "range", "map", "filter", "append", "Scan", "Fscan")
+            or name in library.TEXTS or name in library.CONSTRUCTORS
+        )  # fmt: skip
+        if owner.kind == "any" and not cost.is_constant(owner.size) and name in library.METHODS:
+            return None
+        if known and (arguments or name in ("array",)):
+            if name in library.METHODS and owner.kind not in ("any", "none", "object"):
+                return None
+            return self.function_call(name, node, arguments)
+        if owner.kind == "num" and name in library.TEXTS:
+            return Value("text", cost.log(owner.size), element=CHARACTER)
+        return None
+
+    # -- functions ------------------------------------------------------------------------------
+
+    def function_call(self, name: str, node: Call, arguments: list[Value]) -> Value:
+        """A function of the library, or an unknown one."""
+        first = arguments[0] if arguments else NONE
+        if name in ("scanf", "cin", "Scan", "Scanln", "Scanf", "Fscan", "Fscanf", "Fscanln"):
+            return self.scan(node)
+        if name in library.READERS and not (name in ("read", "next") and arguments):
+            return self.read_input(name, node, None)
+        if name in ("range", "xrange", "IntStream", "rangeClosed"):
+            return self.ranged(node, arguments)
+        if name == "len":
+            return Value("num", first.size, len(first.items) if first.items is not None else None)
+        if name in ("max", "min") and len(arguments) > 1:
+            return self.extreme(name, arguments)
+        if name in ("pow", "Pow", "powl", "power"):
+            return self.powered(node, arguments)
+        if name in ("map", "filter", "forEach", "starmap") and len(arguments) > 1:
+            return self.mapped(name, node, arguments)
+        if name == "zip" and arguments:
+            size = min((a.size for a in arguments), key=cost.degree)
+            items = [self.iteration(a, None)[1] for a in arguments]
+            return Value("lazy", size, element=Value("tuple", items=items))
+        if name == "enumerate":
+            element = Value(
+                "tuple", items=[Value("num", first.size), self.iteration(first, None)[1]]
+            )
+            return Value("lazy", first.size, element=element)
+        if name in library.COMBINATIONS:
+            return self.combined_choices(name, node, arguments)
+        if name in library.NUMBERS and len(arguments) >= 1:
+            return self.to_number(first, node)
+        if name in library.TEXTS:
+            if first.kind == "num":
+                return Value("text", cost.log(first.size), element=CHARACTER)
+            return Value("text", first.size, element=CHARACTER)
+        if name in ("append", "push", "insert") and first.is_collection:  # Go's append
+            self.grow(first, ONE)
+            for argument in arguments[1:]:
+                first.element = first.element or argument
+            return first
+        if name in ("heappush", "heappop", "heapreplace", "heappushpop", "Push", "Pop", "insort"):
+            if name in ("heappush", "Push", "insort") and len(arguments) > 1:
+                self.grow(first, ONE)
+                first.element = first.element or arguments[1]
+            if name == "insort":
+                self.charge(first.size, node.line, "inserts into a sorted list")
+            else:
+                self.charge(cost.log(first.size), node.line, "heap operation")
+            return first.element or Value("any")
+        if name in ("make", "Array"):
+            return self.made(node, arguments)
+        if name in ("sort", "reverse", "fill", "lower_bound", "upper_bound", "accumulate",
+                    "max_element", "min_element", "unique", "next_permutation", "fill_n",
+                    "binary_search", "iota", "nth_element", "stable_sort", "memset", "count",
+                    "find", "is_sorted", "partial_sum", "copy"):  # fmt: skip
+            return self.over_range(name, node, arguments)
+        if name in library.CONSTRUCTORS and name not in library.FUNCTIONS:
+            return self.collection(name, node, arguments)
+        found = library.FUNCTIONS.get(name)
+        if found is not None:
+            if name in ("print", "join"):
+                return NONE
+            return self.by_table(found, first, node)
+        if name in ("print", "println", "puts"):
+            for argument, value in zip(node.arguments, arguments, strict=False):
+                if type(argument) is Spread or value.kind in ("list", "lazy"):
+                    self.charge(value.size, node.line, "prints a collection")
+            return NONE
+        for argument in arguments:
+            if argument.function is not None:
+                self.invoke(argument.function, [], node, argument.scopes)
+        return Value("any")
+
+    def by_table(self, entry: tuple[str, str], owner: Value, node: Node) -> Value:
+        """Charge the cost of a table's entry and make its result."""
+        kind, result = entry
+        size = owner.size
+        amount = ONE
+        if kind == "n" and (owner.is_collection or owner.kind == "any"):
+            amount = size
+        elif kind == "nl":
+            amount = cost.times(size, cost.log(size))
+        elif kind in ("l", "num"):
+            amount = cost.log(size)
+        elif kind == "seq":
+            amount = (
+                size if owner.kind in _SEARCHED
+                else cost.log(size) if owner.kind in ("tree", "heap") else ONE
+            )  # fmt: skip
+        elif kind == "key" and owner.kind in ("tree", "heap"):
+            amount = cost.log(size)
+        self.charge(amount, node.line, _WHY.get(kind, ""))
+        return self.result(result, owner)
+
+    def result(self, result: str, owner: Value) -> Value:
+        """The value that a table's entry names."""
+        size = owner.size
+        if result == "same":
+            return owner
+        if result in ("bool", "const"):
+            return CONSTANT
+        if result == "none":
+            return NONE
+        if result == "num":
+            return Value("num", size)
+        if result == "item":
+            return owner.element or Value("any")
+        if result == "text":
+            return Value("text", size, element=CHARACTER)
+        if result == "digits":
+            return Value("text", cost.log(size), element=CHARACTER)
+        if result == "root":
+            return Value("num", cost.root(size, 2.0))
+        if result == "log":
+            return Value("num", cost.log(size))
+        kind = "any" if result == "any" else result
+        if owner.kind in ("text", "line"):
+            made = Value(kind, size, element=CHARACTER, depth=len(self.stack))
+            return made
+        return owner.like(kind, size, len(self.stack))
+
+    def ranged(self, node: Call, arguments: list[Value]) -> Value:
+        """`range(low, high, step)`."""
+        nodes = node.arguments
+        if not arguments:
+            return Value("range", self.fresh(node, "range"), element=CONSTANT)
+        if len(arguments) == 1:
+            size = arguments[0].size
+            return Value("range", size, element=Value("num", size))
+        low, high = arguments[0], arguments[1]
+        size = high.size if not cost.is_constant(high.size) else low.size
+        gap = self.gap(nodes[0], nodes[1])
+        if gap is not None:
+            size = gap
+        if len(arguments) > 2 and arguments[2].number is None:
+            step = arguments[2]
+            relative = self.harmonic(nodes[2], size)
+            if relative is not None:
+                size = relative
+        return Value("range", size, element=Value("num", cost.plus(low.size, high.size)))
+
+    def extreme(self, name: str, arguments: list[Value]) -> Value:
+        """`max` or `min` of several values."""
+        if any(a.kind not in ("num", "any", "char") for a in arguments):
+            return arguments[0]
+        if name == "min":
+            return min(arguments, key=lambda a: cost.degree(a.size))
+        size = ONE
+        for argument in arguments:
+            size = cost.plus(size, argument.size)
+        return Value("num", size)
+
+    def powered(self, node: Call, arguments: list[Value]) -> Value:
+        """`pow(base, exponent)`, with a modulus or without."""
+        if len(arguments) < 2:
+            return CONSTANT
+        base, exponent = arguments[0], arguments[1]
+        if exponent.number is not None:
+            if base.number is not None:
+                return CONSTANT
+            size = ONE
+            for _ in range(int(min(max(exponent.number, 0), 4))):
+                size = cost.times(size, base.size)
+            if exponent.number in (0.5,):
+                size = cost.root(base.size, 2.0)
+            return Value("num", size)
+        if self.language == "python" or type(node.callee) is Name:
+            is_math = type(node.callee) is Member
+            if not is_math:
+                self.charge(cost.log(exponent.size), node.line, "raises to a power")
+        return Value("num", ONE if len(arguments) > 2 else cost.exponential(exponent.size))
+
+    def mapped(self, name: str, node: Call, arguments: list[Value]) -> Value:
+        """`map(f, items)`."""
+        function, items = arguments[0], arguments[1]
+        count, element = self.iteration(items, None)
+        result = self.converted(node.arguments[0], element, node)
+        if function.function is not None:
+            result = self.repeat(function, [element], count, node)
+        if name == "filter":
+            result = element
+        made = Value("lazy", count, element=result)
+        if items.kind == "line":
+            made.kind = "lazy"
+        return made
+
+    def converted(self, function: Node, element: Value, node: Node) -> Value:
+        """An element after a conversion that is passed by name."""
+        name = key_of(function).lstrip(".")
+        if name in library.NUMBERS:
+            if element.kind == "char":
+                return CONSTANT
+            return Value("num", self.fresh(node, "values"))
+        return element
+
+    def repeat(self, function: Value, arguments: list[Value], count: Cost, node: Node) -> Value:
+        """Call a function value once for each of so many elements."""
+        if function.function is None:
+            return Value("any")
+        self.stack.append(count)
+        before, self.multiple = self.multiple, cost.times(self.multiple, count)
+        self.charge_once(self.multiple, node.line, "calls a function for each element")
+        try:
+            return self.invoke(function.function, arguments, node, function.scopes)
+        finally:
+            self.multiple = before
+            self.stack.pop()
+
+    def combined_choices(self, name: str, node: Call, arguments: list[Value]) -> Value:
+        """Iterators over orders, subsets and tuples."""
+        pool = arguments[0] if arguments else NONE
+        count = arguments[1].number if len(arguments) > 1 else None
+        repeat = (node.keywords or {}).get("repeat")
+        size = pool.size
+        if name == "product":
+            total = ONE
+            for argument in arguments:
+                total = cost.times(total, argument.size)
+            if repeat is not None:
+                times = self.quietly(repeat)
+                total = (
+                    cost.exponential(times.size) if times.number is None
+                    else _to_power(size, times.number)
+                )  # fmt: skip
+        elif count is not None:
+            total = _to_power(size, count)
+        elif name == "permutations":
+            total = cost.exponential(size, "!")
+        else:
+            total = cost.exponential(size)
+        return Value("lazy", total, element=Value("tuple", size, element=pool.element))
+
+    def to_number(self, value: Value, node: Node) -> Value:
+        """`int(...)` of something."""
+        if value.kind in ("token", "line"):
+            return self.input_number(node)
+        if value.kind == "text":
+            return Value("num", self.fresh(node, "number")) if value.size != ONE else CONSTANT
+        if value.kind == "char":
+            return CONSTANT
+        if value.is_collection:
+            return Value("num", value.size)
+        return value
+
+    def iteration(self, over: Value, node: Node | None) -> tuple[Cost, Value]:
+        """How many elements a value gives, and what they are."""
+        if over.is_collection:
+            if over.items is not None:
+                return ONE, over.element or Value("any")
+            element = over.element
+            if over.kind in ("text", "line", "token"):
+                element = CHARACTER
+            if element is None:
+                element = Value("any")
+            if element.kind == "token":
+                element = self.token(node)
+            return over.size, element
+        if over.kind == "num":
+            return over.size, Value("num", over.size)
+        if not cost.is_constant(over.size):
+            if over.element is None:
+                over.element = Value("any", self.fresh(node, "inner"))
+            return over.size, over.element
+        self.doubts.append(0.7)
+        return self.fresh(node, "items"), Value("any")
+
+
+_WHY = {
+    "n": "goes through a collection",
+    "nl": "sorts",
+    "l": "searches a sorted range",
+    "seq": "searches or shifts a list or text",
+    "key": "balanced tree or heap",
+    "num": "Euclid's algorithm",
+}
+
+
+def _to_power(size: Cost, exponent: float) -> Cost:
+    result = ONE
+    for _ in range(int(min(max(exponent, 0), 6))):
+        result = cost.times(result, size)
+    return result
+
+
+__all__ = ["Calls", "Function", "Num", "number"]

@@ -1,0 +1,355 @@
+"""Reads what makes and changes collections: constructors, comprehensions, methods."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from assay.judges.complexity import cost, library
+from assay.judges.complexity.cost import ONE, Cost
+from assay.judges.complexity.facts import PUTS, key_of
+from assay.judges.complexity.inputs import Inputs
+from assay.judges.complexity.ir import (
+    Assign,
+    Call,
+    Comprehension,
+    Index,
+    Member,
+    Name,
+    New,
+    Node,
+    Operation,
+)
+from assay.judges.complexity.values import CHARACTER, CONSTANT, NONE, Value
+
+_CALLBACKS = frozenset(
+    "forEach map filter some every find findIndex reduce flatMap anyMatch allMatch noneMatch "
+    "mapToInt mapToLong for_each fold any all position filter_map max_by_key min_by_key "
+    "removeIf replaceAll sum takeWhile take_while".split()
+)
+
+
+class Constructions(Inputs):
+    """Making and changing collections."""
+
+    if TYPE_CHECKING:
+
+        def iteration(self, over: Value, node: Node | None) -> tuple[Cost, Value]: ...
+
+        def by_table(self, entry: tuple[str, str], owner: Value, node: Node) -> Value: ...
+
+        def to_number(self, value: Value, node: Node) -> Value: ...
+
+        def repeat(
+            self, function: Value, arguments: list[Value], count: Cost, node: Node
+        ) -> Value: ...
+
+        def open_loop(self, *rest: Any) -> Any: ...
+
+        def invoke_method(self, name: str, arguments: list[Value], node: Node) -> Value: ...
+
+        def gap(self, low: Node, high: Node) -> Cost | None: ...
+
+    def construct(self, node: New) -> Value:
+        """`new T(...)`, `new T[n][m]`, `T(...)`."""
+        if node.sizes is not None:
+            return self.array(node)
+        arguments = [self.value(argument) for argument in node.arguments]
+        for method in node.body or ():
+            self.methods.setdefault(method.name, []).append(method)
+        if node.type in self.classes:
+            constructor = "__init__" if self.language == "python" else node.type
+            if constructor in self.methods:
+                self.invoke_method(constructor, arguments, node)
+            return Value("object")
+        if node.type == "StringTokenizer" and arguments:
+            return Value("line", arguments[0].size, element=CHARACTER)
+        if node.type in library.CONSTRUCTORS:
+            return self.collection(node.type, node, arguments)
+        if node.type in library.NUMBERS and arguments:
+            return self.to_number(arguments[0], node)
+        return Value("object")
+
+    def array(self, node: New) -> Value:
+        """An array of known sizes; making it costs their product."""
+        sizes = [self.value(size) for size in node.sizes or ()]
+        element: Value | None = Value("num") if not node.type[:1].isupper() else None
+        if node.type in ("String", "string"):
+            element = Value("text", self.line_length(node), element=CHARACTER)
+        total = ONE
+        made = Value("list")
+        for size in reversed(sizes):
+            made = Value("list", size.size, None, element, None, len(self.stack))
+            total = cost.times(total, size.size)
+            element = made
+        self.charge(total, node.line, "fills an array")
+        return made
+
+    def collection(self, name: str, node: Node, arguments: list[Value]) -> Value:
+        """A collection of the library from nothing, a size, or another collection."""
+        kind = library.CONSTRUCTORS[name]
+        if name in ("map", "array") and self.language == "python":
+            kind = "list"
+        depth = len(self.stack)
+        collections = [a for a in arguments if a.is_collection]
+        if collections and name not in ("vector",):
+            source = collections[0]
+            size = source.size
+            amount = cost.times(size, cost.log(size)) if kind == "tree" else size
+            self.charge(amount, node.line, "copies a collection")
+            element = source.element
+            if source.kind in ("line", "text", "token"):
+                element = CHARACTER
+            return Value(kind, size, None, element, None, depth)
+        if (
+            arguments
+            and self.language in ("cpp", "rust", "javascript")
+            and arguments[0].kind
+            in (
+                "num",
+                "any",
+            )
+        ):
+            size = arguments[0].size
+            self.charge(size, node.line, "fills a collection")
+            element = arguments[1] if len(arguments) > 1 else None
+            if element is not None and element.is_collection:
+                self.charge(cost.times(size, element.size), node.line, "fills a table")
+            return Value(kind, size, None, element, None, depth)
+        element = CHARACTER if kind == "text" else None
+        if arguments and arguments[0].function is not None:  # defaultdict(list)
+            element = None
+        return Value(kind, ONE, None, element, None, depth)
+
+    def made(self, node: Call, arguments: list[Value]) -> Value:
+        """Go's `make`, JavaScript's `Array(n)`."""
+        numbers = [a for a in arguments if a.kind in ("num", "any") and a.kind != "none"]
+        size = numbers[0].size if numbers else ONE
+        self.charge(size, node.line, "fills a collection")
+        return Value("list", size, None, None, None, len(self.stack))
+
+    def comprehend(self, node: Comprehension, at: int, made: Value) -> Value:
+        """A comprehension, clause by clause."""
+        if at == len(node.clauses):
+            for condition in node.conditions:
+                self.value(condition)
+            element = NONE
+            for part in node.body:
+                element = self.value(part)
+            made.element = element
+            return made
+        target, over_node = node.clauses[at]
+        over = self.value(over_node)
+        count, element = self.iteration(over, over_node)
+        self.stack.append(count)
+        before, self.multiple = self.multiple, cost.times(self.multiple, count)
+        scope = dict(self.scopes[0])
+        self.bind(target, element, fresh=True)
+        try:
+            self.comprehend(node, at + 1, made)
+        finally:
+            self.stack.pop()
+            inside, self.multiple = self.multiple, before
+            for name, value in scope.items():
+                self.scopes[0][name] = value
+        if at == len(node.clauses) - 1:
+            self.charge_once(inside, node.line, "comprehension")
+        made.size = cost.times(made.size, count)
+        if at == 0:
+            made.kind = node.kind
+            made.depth = len(self.stack)
+        return made
+
+    def augment(self, node: Assign) -> None:
+        """`target sign= value`."""
+        assert node.value is not None
+        value = self.value(node.value)
+        target = self.value(node.target)
+        if target.is_collection and node.sign == "+":
+            if target.kind in ("text", "line", "token"):
+                grown = target.like("text", target.size, target.depth)
+                self.grow(grown, value.size if value.is_collection else ONE)
+                if self.language == "java" and self.stack:
+                    self.charge(grown.size, node.line, "copies a text to lengthen it")
+                self.bind(node.target, grown)
+                return
+            self.charge(value.size, node.line, "appends a collection")
+            self.grow(target, value.size)
+            target.element = target.element or value.element
+            return
+        if type(node.target) in (Index,):
+            return
+        if target.kind != "num":
+            return
+        operation = Operation(node.sign, [node.target, node.value], node.line)
+        if target.number is not None and self.loops:
+            base = Value("num", ONE)
+        else:
+            base = target
+        if node.sign in ("+", "*", "-"):
+            amount = value.size
+            if node.sign == "+":
+                for count in self.stack:
+                    amount = cost.times(amount, count)
+                size = (
+                    cost.plus(base.size, amount) if self.loops else cost.plus(base.size, value.size)
+                )
+            elif node.sign == "-":
+                size = base.size
+            else:
+                size = base.size if self.loops else cost.times(base.size, value.size)
+            number = None
+            if not self.loops and target.number is not None and value.number is not None:
+                self.bind(node.target, self.value(operation))
+                return
+            self.bind(node.target, Value("num", size, number))
+        elif node.sign == "<<" and not self.loops:
+            self.bind(node.target, self.value(operation))
+
+    def library_method(self, name: str, owner: Value, arguments: list[Value], node: Call) -> Value:
+        """A method of the library."""
+        callee = node.callee
+        assert isinstance(callee, Member)
+        first = arguments[0] if arguments else NONE
+        if owner.kind == "none" and type(callee.owner) is Index:
+            owner = Value("list", ONE, None, None, None, len(self.stack))
+        if name in _CALLBACKS and arguments and any(a.function is not None for a in arguments):
+            return self.callback(name, owner, arguments, node)
+        if name in PUTS and name not in ("pop",):
+            return self.put(name, owner, arguments, node)
+        if name in ("clear",):
+            return NONE
+        if name in ("sort",) and not owner.is_collection and first.is_collection:
+            return self.by_table(("nl", "none"), first, node)
+        if name in ("pop", "remove", "erase"):
+            return self.take(name, owner, arguments, node)
+        if name == "join":
+            target = first if first.is_collection else owner
+            self.charge(target.size, node.line, "joins texts")
+            return Value("text", target.size, element=CHARACTER)
+        if name in ("split", "split_whitespace"):
+            length = owner.size
+            if owner.kind in ("line", "token"):
+                element = self.token(node)
+                return Value("list", length, None, element, None, len(self.stack))
+            self.charge(length, node.line, "splits a text")
+            element = Value("text", length, element=CHARACTER)
+            return Value("list", length, None, element, None, len(self.stack))
+        if name in ("substring", "substr", "slice", "subList") and arguments:
+            return self.part(owner, node)
+        if name in ("length", "size", "len") or name == "count" and not arguments:
+            length = Value("num", owner.size)
+            length.ragged = owner.ragged
+            return length
+        if name in ("get", "charAt", "at", "getOrDefault", "setdefault") and owner.is_collection:
+            self.charge_key(owner, node.line)
+            if owner.kind in ("text", "line", "token"):
+                return CHARACTER
+            if owner.element is None:
+                owner.element = Value("list", ONE, None, None, None, owner.depth)
+            return owner.element
+        if name == "items" and owner.is_collection:
+            pair = Value("tuple", items=[Value("num"), owner.element or Value("any")])
+            return Value("lazy", owner.size, element=pair)
+        if name in ("parse", "intValue", "longValue") and owner.is_collection:
+            return self.to_number(owner, node)
+        if name in ("format", "compareTo") and owner.kind == "text" and name == "format":
+            return owner
+        entry = library.METHODS.get(name)
+        if entry is None:
+            for argument in arguments:
+                if argument.function is not None:
+                    self.repeat(argument, [], owner.size, node)
+            return Value("any") if not owner.is_collection else owner
+        if not owner.is_collection and cost.is_constant(owner.size):
+            if entry[1] in ("same", "list", "text"):
+                return owner
+            return CONSTANT if entry[1] in ("bool", "const", "num") else Value("any")
+        return self.by_table(entry, owner, node)
+
+    def callback(self, name: str, owner: Value, arguments: list[Value], node: Call) -> Value:
+        """A method that calls a function for every element."""
+        count, element = self.iteration(owner, None)
+        result: Value = NONE
+        for argument in arguments:
+            if argument.function is not None:
+                given = [CONSTANT, element] if name in ("reduce", "fold") else [element]
+                result = self.repeat(argument, given, count, node)
+        if name in ("map", "flatMap", "mapToInt", "filter_map", "mapToLong"):
+            made = owner.like("list", count, len(self.stack))
+            made.element = result
+            return made
+        if name in ("filter", "takeWhile", "take_while"):
+            return owner.like("list", count, len(self.stack))
+        return element if name in ("find", "reduce", "fold") else CONSTANT
+
+    def put(self, name: str, owner: Value, arguments: list[Value], node: Call) -> Value:
+        """A method that adds to a collection."""
+        value = arguments[-1] if arguments else NONE
+        if name in ("extend", "addAll", "update") and value.is_collection:
+            self.charge(value.size, node.line, "adds a collection")
+            self.grow(owner, value.size)
+        else:
+            if name in ("insert", "unshift") or (name == "add" and len(arguments) > 1):
+                if owner.kind in ("list", "text"):
+                    self.charge(owner.size, node.line, "shifts a list to insert")
+            self.grow(owner, ONE)
+            self.charge_key(owner, node.line)
+        if owner.is_collection:
+            callee = node.callee
+            assert isinstance(callee, Member)
+            through = callee.owner
+            if type(through) is Index or (
+                type(through) is Call
+                and key_of(through.callee).lstrip(".") in ("get", "setdefault")
+            ):
+                owner.ragged = True
+            if owner.element is None or owner.element.kind in ("none", "any", "num"):
+                owner.element = value.element if name in ("extend", "addAll") else value
+        return owner if name == "append" and owner.kind == "text" else NONE
+
+    def take(self, name: str, owner: Value, arguments: list[Value], node: Call) -> Value:
+        """A method that removes from a collection."""
+        first = arguments[0] if arguments else None
+        if owner.kind in ("list", "any", "text"):
+            from_end = name == "pop" and (first is None or first.number == -1)
+            if not from_end and arguments and not (name == "remove" and owner.kind == "any"):
+                self.charge(owner.size, node.line, "searches or shifts a list")
+        self.charge_key(owner, node.line)
+        return owner.element or Value("any")
+
+    def part(self, owner: Value, node: Call) -> Value:
+        """`text.substring(low, high)`."""
+        size = owner.size
+        nodes = node.arguments
+        if len(nodes) > 1:
+            gap = self.gap(nodes[0], nodes[1])
+            low, high = self.quietly_value(nodes[0]), self.quietly_value(nodes[1])
+            if gap is not None and self.language != "cpp":
+                size = gap
+            elif high is not None and low is not None and high.number is not None:
+                size = ONE
+        self.charge(size, node.line, "copies part of a text")
+        kind = "text" if owner.kind in ("line", "token", "any") else owner.kind
+        return owner.like(kind, size, len(self.stack))
+
+    def over_range(self, name: str, node: Call, arguments: list[Value]) -> Value:
+        """Functions over a collection or a pair of iterators: `sort(v.begin(), v.end())`."""
+        first = arguments[0] if arguments else NONE
+        size = first.size
+        if len(node.arguments) > 1 and type(node.arguments[1]) is Operation:
+            gap = self.gap(node.arguments[0], node.arguments[1])
+            if gap is not None:
+                size = gap
+        owner = first if first.is_collection else Value("list", size)
+        owner = owner.like(owner.kind, size, owner.depth)
+        if name in ("sort", "stable_sort"):
+            return self.by_table(("nl", "none"), owner, node)
+        if name in ("lower_bound", "upper_bound", "binary_search"):
+            return self.by_table(("l", "num"), owner, node)
+        if name == "next_permutation":
+            self.charge(size, node.line, "steps to the next order")
+            return Value("permutation", size)
+        return self.by_table(("n", "item"), owner, node)
+
+
+__all__ = ["CONSTANT", "Constructions", "Name"]

@@ -1,0 +1,393 @@
+"""Reads expressions: the size of their values, and what computing them costs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from assay.judges.complexity import cost
+from assay.judges.complexity.calls import Calls
+from assay.judges.complexity.cost import ONE, Cost
+from assay.judges.complexity.facts import names_in
+from assay.judges.complexity.ir import (
+    Assign,
+    Block,
+    Call,
+    Comprehension,
+    Function,
+    If,
+    Index,
+    Items,
+    Member,
+    Name,
+    New,
+    Node,
+    Num,
+    Operation,
+    Slice,
+    Spread,
+    Text,
+    walk,
+)
+from assay.judges.complexity.values import CHARACTER, CONSTANT, NONE, Value, number
+
+_ARITHMETIC = frozenset({"+", "-", "*", "/", "//", "%", "**", "<<", ">>", "&", "|", "^"})
+
+
+class Expressions(Calls):
+    """Values of expressions."""
+
+    readers: dict[type, Callable[[Expressions, Node], Value]] = {}
+
+    def value(self, node: Node) -> Value:
+        """The value of an expression; its cost is charged."""
+        self.step()
+        reader = self.readers.get(type(node))
+        if reader is None:
+            self.statement(node)
+            return CONSTANT
+        return reader(self, node)
+
+    def statement(self, node: Node) -> None:
+        raise NotImplementedError
+
+    def quietly(self, node: Node) -> Value:
+        """The value without its cost."""
+        with self.silently():
+            return self.value(node)
+
+    def power_of(self, node: Node, name: str) -> float:
+        """The power in which a name enters an expression; infinite where it is an exponent."""
+        scope = self.scopes[0]
+        old = scope.get(name)
+        scope[name] = Value("num", cost.of("@"))
+        try:
+            return max(cost.power_in(self.quietly(node).size, "@"), 0.0)
+        finally:
+            if old is None:
+                del scope[name]
+            else:
+                scope[name] = old
+
+    def reach(self, test: Node, name: str) -> Cost:
+        """How far a name may go where a condition uses it: lengths of what it indexes."""
+        size = ONE
+        for part in walk([test]):
+            if type(part) is Index and name in names_in(part.at):
+                size = cost.plus(size, self.quietly(part.owner).size)
+        if size != ONE:
+            return size
+        for other in names_in(test):
+            value = self.lookup(other)
+            if other != name and value is not None:
+                size = cost.plus(size, value.size)
+        value = self.lookup(name)
+        if value is not None:
+            size = cost.plus(size, value.size)
+        return size if size != ONE else self.fresh(test, "reach")
+
+    def harmonic(self, step: Node, bound: Cost) -> Cost | None:
+        """Trips of a loop whose step is the counter of a loop around it: n/1 + n/2 + ..."""
+        used = names_in(step)
+        for loop in reversed(self.loops):
+            if used & loop.targets and len(loop.count) == 1 and loop.count != ONE:
+                (term,) = loop.count
+                inverse = frozenset({tuple((n, -p, -q) for n, p, q in term)})
+                relative = cost.times(cost.times(bound, inverse), cost.log(bound))
+                return relative
+        for name in used:
+            value = self.lookup(name)
+            if value is None or value.kind != "num" or cost.is_constant(value.size):
+                return None
+        return None
+
+    # -- leaves ---------------------------------------------------------------------------------
+
+    def on_num(self, node: Num) -> Value:
+        return number(node.value)
+
+    def on_text(self, node: Text) -> Value:
+        for part in node.parts:
+            self.value(part)
+        return Value("text", ONE, element=CHARACTER) if node.length != 1 else CHARACTER
+
+    def on_name(self, node: Name) -> Value:
+        found = self.lookup(node.id)
+        return found if found is not None else Value("any")
+
+    def on_member(self, node: Member) -> Value:
+        if node.name in ("MAX_VALUE", "MIN_VALUE"):
+            return number(2.0**31)
+        owner = self.value(node.owner)
+        if node.name == "length" and owner.is_collection:
+            return Value("num", owner.size)
+        found = self.lookup("." + node.name)
+        if found is not None:
+            return found
+        if node.name in ("first", "second") and owner.is_collection and owner.element:
+            return owner.element
+        return Value("any") if owner.kind != "any" else owner
+
+    def on_index(self, node: Index) -> Value:
+        owner = self.value(node.owner)
+        at = self.value(node.at)
+        self.charge_key(owner, node.line)
+        if owner.items is not None and at.number is not None:
+            position = int(at.number)
+            if -len(owner.items) <= position < len(owner.items):
+                return owner.items[position]
+        if owner.kind in ("text", "line", "token"):
+            return CHARACTER
+        element = owner.element
+        if owner.is_collection and element is None:
+            element = owner.element = Value("any")
+        if element is not None and element.kind in ("token", "line"):
+            return self.token(node)
+        if element is None and owner.kind == "any":
+            return Value("any", owner.size)
+        return element or Value("any")
+
+    def on_slice(self, node: Slice) -> Value:
+        owner = self.value(node.owner)
+        low = self.value(node.low) if node.low is not None else number(0.0)
+        high = self.value(node.high) if node.high is not None else None
+        size = owner.size
+        if high is not None and high.kind == "num":
+            if high.number is not None and high.number >= 0:
+                size = ONE
+            elif node.low is not None and node.high is not None:
+                gap = self.gap(node.low, node.high)
+                if gap is not None:
+                    size = gap
+            elif high.number is None and not cost.is_constant(high.size):
+                size = high.size
+        elif node.low is not None and low.number is not None and low.number < 0:
+            size = ONE
+        if self.language != "go":
+            self.charge(size, node.line, "copies a slice")
+        kind = owner.kind if owner.is_collection else "any"
+        made = owner.like("text" if kind in ("line", "token") else kind, size, len(self.stack))
+        return made
+
+    # -- compound -------------------------------------------------------------------------------
+
+    def on_operation(self, node: Operation) -> Value:
+        values = [self.value(operand) for operand in node.operands]
+        sign = node.sign
+        if sign == "-" and len(values) == 1:
+            return values[0]
+        if sign in ("in", "not in"):
+            owner = values[1]
+            if owner.kind in ("list", "text", "tuple", "line", "token", "deque", "lazy"):
+                self.charge(owner.size, node.line, "searches a list or text from its start")
+            self.charge_key(owner, node.line)
+            return CONSTANT
+        if sign not in _ARITHMETIC or len(values) != 2:
+            return CONSTANT
+        left, right = values
+        if left.kind in ("set", "map") and sign in ("&", "|", "-", "^"):
+            self.charge(cost.plus(left.size, right.size), node.line, "combines sets")
+            return left.like("set", cost.plus(left.size, right.size), len(self.stack))
+        if left.is_collection or right.is_collection:
+            return self.combined(sign, left, right, node)
+        return self.arithmetic(sign, left, right, node)
+
+    def combined(self, sign: str, left: Value, right: Value, node: Operation) -> Value:
+        """`list + list`, `list * n`, and texts."""
+        owner = left if left.is_collection else right
+        other = right if owner is left else left
+        if sign == "*":
+            size = cost.times(owner.size, other.size if other.kind == "num" else ONE)
+        elif sign == "%":
+            return Value("text", owner.size, element=CHARACTER)
+        elif sign == "+":
+            size = cost.plus(owner.size, other.size if other.is_collection else ONE)
+        elif sign in ("<<", ">>"):
+            return owner
+        else:
+            return CONSTANT
+        self.charge(size, node.line, "builds a list or text")
+        kind = "text" if owner.kind in ("line", "token") else owner.kind
+        return owner.like(kind, size, len(self.stack))
+
+    def arithmetic(self, sign: str, left: Value, right: Value, node: Operation) -> Value:
+        """The size of a number."""
+        if left.number is not None and right.number is not None:
+            return number(_folded(sign, left.number, right.number))
+        if sign == "-":
+            gap = self.gap(node.operands[1], node.operands[0])
+            if gap is not None and cost.is_constant(gap):
+                return CONSTANT
+            return Value("num", left.size if left.number is None else right.size)
+        if sign == "*":
+            return Value("num", cost.times(left.size, right.size))
+        if sign in ("/", "//"):
+            return Value("num", _quotient(left.size, right.size))
+        if sign == ">>":
+            return Value("num", left.size)
+        if sign in ("%", "&"):
+            return Value("num", right.size if sign == "%" else left.size)
+        if sign == "<<":
+            if right.number is not None:
+                return Value("num", left.size)
+            return Value("num", cost.times(left.size, cost.exponential(right.size)))
+        if sign == "**":
+            if right.number is not None:
+                return Value("num", _power(left.size, right.number))
+            self.charge(cost.log(right.size), node.line, "raises to a power")
+            return Value("num", cost.exponential(right.size))
+        return Value("num", cost.plus(left.size, right.size))
+
+    def gap(self, low: Node, high: Node) -> Cost | None:
+        """Size of `high - low` where both are sums of the same names; else None."""
+        left, right = _linear(low), _linear(high)
+        if left is None or right is None:
+            return None
+        for name, factor in left.items():
+            right[name] = right.get(name, 0.0) - factor
+        rest = [name for name, factor in right.items() if factor and name]
+        if len(rest) < len([n for n in left if n]) + 1 or not rest:
+            size = ONE
+            for name in rest:
+                value = self.lookup(name)
+                size = cost.plus(size, value.size if value is not None else ONE)
+            return size
+        return None
+
+    def on_items(self, node: Items) -> Value:
+        values = [self.value(item) for item in node.items]
+        element: Value | None = None
+        for item in values:
+            if element is None or item.is_collection or item.kind == "num":
+                element = item
+        spread = [v.size for n, v in zip(node.items, values, strict=True) if type(n) is Spread]
+        size = ONE
+        for part in spread:
+            size = cost.plus(size, part)
+            self.charge(part, node.line, "copies elements")
+        kind = "list" if node.kind == "list" else node.kind
+        items = values if not spread and node.kind in ("tuple", "list") else None
+        return Value(kind, size, None, element, items if node.kind == "tuple" else None,
+                     len(self.stack))  # fmt: skip
+
+    def on_spread(self, node: Spread) -> Value:
+        return self.value(node.value)
+
+    def on_conditional(self, node: If) -> Value:
+        self.value(node.test)
+        self.branch += 1
+        results = [self.last_of(part) for part in (node.then, node.other) if part]
+        self.branch -= 1
+        if not results:
+            return CONSTANT
+        if len(results) == 2 and results[0].kind == results[1].kind == "num":
+            return Value("num", cost.plus(results[0].size, results[1].size))
+        return results[0] if results[0].kind not in ("none", "any") else results[-1]
+
+    def last_of(self, nodes: list[Node]) -> Value:
+        """Value of the last of several nodes."""
+        result = NONE
+        for node in nodes:
+            result = self.value(node)
+        return result
+
+    def on_group(self, node: Block) -> Value:
+        return self.last_of(node.items)
+
+    def on_assigning(self, node: Assign) -> Value:
+        self.statement(node)
+        return self.quietly(node.target)
+
+    def on_function_value(self, node: Function) -> Value:
+        made = Value("function")
+        made.function = node
+        made.scopes = list(self.scopes)
+        if node.name:
+            self.scopes[0][node.name] = made
+        return made
+
+    def on_call(self, node: Call) -> Value:
+        return self.call(node)
+
+    def on_new(self, node: New) -> Value:
+        return self.construct(node)
+
+    def on_comprehension(self, node: Comprehension) -> Value:
+        return self.comprehend(node, 0, Value("list", ONE, depth=len(self.stack)))
+
+
+def _folded(sign: str, left: float, right: float) -> float | None:
+    try:
+        if sign == "+":
+            return left + right
+        if sign == "-":
+            return left - right
+        if sign == "*":
+            return left * right
+        if sign in ("/", "//"):
+            return left / right
+        if sign == "%":
+            return left % right
+        if sign == "**":
+            return float(left**right) if abs(right) < 400 else None
+        if sign == "<<":
+            return left * 2.0**right if right < 400 else None
+        if sign == ">>":
+            return left // 2.0**right
+    except (ArithmeticError, TypeError, ValueError):
+        return None
+    return None
+
+
+def _quotient(left: Cost, right: Cost) -> Cost:
+    if len(right) == 1 and len(left) == 1 and right != ONE:
+        (term,) = right
+        (above,) = left
+        if all(p > 0 for _, p, _ in term) and {n for n, _, _ in term} <= {n for n, _, _ in above}:
+            return cost.times(left, frozenset({tuple((n, -p, -q) for n, p, q in term)}))
+    return left
+
+
+def _power(size: Cost, exponent: float) -> Cost:
+    if exponent == 0.5:
+        return cost.root(size, 2.0)
+    result = ONE
+    for _ in range(min(max(int(exponent), 0), 4)):
+        result = cost.times(result, size)
+    return result
+
+
+def _linear(node: Node) -> dict[str, float] | None:
+    """Coefficients of names in a sum; the constant under the empty name."""
+    if type(node) is Num and node.value is not None:
+        return {"": node.value}
+    if type(node) is Name:
+        return {node.id: 1.0}
+    if type(node) is Operation and node.sign in ("+", "-") and len(node.operands) == 2:
+        left, right = _linear(node.operands[0]), _linear(node.operands[1])
+        if left is None or right is None:
+            return None
+        factor = 1.0 if node.sign == "+" else -1.0
+        for name, value in right.items():
+            left[name] = left.get(name, 0.0) + factor * value
+        return left
+    return None
+
+
+Expressions.readers = {
+    Num: Expressions.on_num,
+    Text: Expressions.on_text,
+    Name: Expressions.on_name,
+    Member: Expressions.on_member,
+    Index: Expressions.on_index,
+    Slice: Expressions.on_slice,
+    Operation: Expressions.on_operation,
+    Items: Expressions.on_items,
+    Spread: Expressions.on_spread,
+    If: Expressions.on_conditional,
+    Block: Expressions.on_group,
+    Assign: Expressions.on_assigning,
+    Function: Expressions.on_function_value,
+    Call: Expressions.on_call,
+    New: Expressions.on_new,
+    Comprehension: Expressions.on_comprehension,
+}  # type: ignore[dict-item]

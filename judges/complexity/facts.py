@@ -1,0 +1,352 @@
+"""What the text of a loop or function says by itself: how its names change, where it may end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from assay.judges.complexity.ir import (
+    Assign,
+    Block,
+    Call,
+    ForEach,
+    Function,
+    If,
+    Index,
+    Items,
+    Jump,
+    Loop,
+    Member,
+    Name,
+    New,
+    Node,
+    Num,
+    Operation,
+    children,
+    walk,
+)
+
+#: Methods that take something out of a collection, and that put something in.
+TAKES = frozenset(
+    "pop popleft popFront pop_front pop_back poll remove removeFirst removeLast pollFirst pollLast "
+    "shift heappop dequeue pop_first pop_last popitem splice".split()
+)
+PUTS = frozenset(
+    "append push push_back push_front add offer extend appendleft heappush insert enqueue unshift "
+    "addLast addFirst offerFirst offerLast emplace emplace_back put update".split()
+)
+READS = frozenset(
+    "input raw_input readline readlines read nextToken nextLine nextInt next nextLong nextDouble "
+    "readLine getline scanf getchar fgets gets scan Scan Scanln Scanf Fscan Fscanf Fscanln "
+    "ReadString read_line ReadLine Text hasNext readInt".split()
+)
+
+
+@dataclass(slots=True)
+class Change:
+    """How a loop changes a name: up, down, mul, div, mod, and, grow, shrink, set, read, chase."""
+
+    kind: str
+    value: Node | None = None
+
+
+@dataclass(slots=True)
+class LoopFacts:
+    """Changes by name, and conditions under which the loop goes on."""
+
+    changes: dict[str, list[Change]] = field(default_factory=dict)
+    tests: list[Node] = field(default_factory=list)
+    breaks: list[Node] = field(default_factory=list)
+    takes: set[str] = field(default_factory=set)
+    puts: set[str] = field(default_factory=set)
+    once: bool = False
+    reads: bool = False
+
+
+def key_of(node: Node | None) -> str:
+    """The name by which a variable, a field or an element of one is known, or nothing."""
+    while node is not None:
+        kind = type(node)
+        if kind is Name:
+            return node.id  # type: ignore[attr-defined,no-any-return]
+        if kind is Member:
+            return "." + node.name  # type: ignore[attr-defined,no-any-return]
+        if kind is Index:
+            node = node.owner  # type: ignore[attr-defined]
+            continue
+        return ""
+    return ""
+
+
+def names_in(node: Node) -> set[str]:
+    """Names and fields read in an expression."""
+    found: set[str] = set()
+    for part in walk([node]):
+        if type(part) is Name:
+            found.add(part.id)
+        elif type(part) is Member:
+            found.add("." + part.name)
+    return found
+
+
+def loop_facts(loop: Loop) -> LoopFacts:
+    """Facts of a `while` or C `for`."""
+    facts = LoopFacts()
+    if loop.test is not None:
+        facts.tests.append(loop.test)
+        _note(walk([loop.test]), facts)
+    _note(walk([*loop.body, *loop.update]), facts)
+    _find_breaks(loop.body, facts, [])
+    facts.once = ends_at_once(loop.body)
+    return facts
+
+
+def ends_at_once(body: list[Node]) -> bool:
+    """Whether the last statement of a loop's body always leaves the loop."""
+    if not body or any(type(n) is Jump and n.kind == "continue" for n in walk(body)):
+        return False
+    last = body[-1]
+    return type(last) is Jump and last.kind in ("break", "return", "throw")
+
+
+def assigned(nodes: list[Node]) -> set[str]:
+    """Names that statements set anew rather than advance."""
+    found: set[str] = set()
+    for node in walk(nodes):
+        if type(node) is Assign:
+            for target, value in _pairs(node):
+                name = key_of(target)
+                if (
+                    name
+                    and type(target) is not Index
+                    and _change(node, name, value).kind
+                    in (
+                        "set",
+                        "read",
+                    )
+                ):
+                    found.add(name)
+        elif type(node) is ForEach:
+            found |= names_in(node.target)
+    return found
+
+
+def _note(nodes: list[Node], facts: LoopFacts) -> None:
+    for node in nodes:
+        kind = type(node)
+        if kind is Assign:
+            for target, value in _pairs(node):  # type: ignore[arg-type]
+                name = key_of(target)
+                if name and type(target) is not Index:
+                    change = _change(node, name, value)  # type: ignore[arg-type]
+                    facts.changes.setdefault(name, []).append(change)
+                    facts.reads |= change.kind == "read"
+        elif kind is ForEach:
+            for name in names_in(node.target):  # type: ignore[attr-defined]
+                facts.changes.setdefault(name, []).append(Change("set"))
+        elif kind is Call:
+            _note_call(node, facts)  # type: ignore[arg-type]
+
+
+def _note_call(call: Call, facts: LoopFacts) -> None:
+    callee = call.callee
+    if type(callee) is Member:
+        owner = key_of(callee.owner)
+        if callee.name in TAKES:
+            facts.takes.add(owner)
+            if call.arguments:
+                facts.takes.add(key_of(call.arguments[0]))  # heapq.heappop(heap)
+        if callee.name in PUTS:
+            facts.puts.add(owner)
+            if call.arguments:
+                facts.puts.add(key_of(call.arguments[0]))
+        facts.reads |= callee.name in READS
+    elif type(callee) is Name:
+        if callee.id in TAKES and call.arguments:
+            facts.takes.add(key_of(call.arguments[0]))
+        if callee.id in PUTS and call.arguments:
+            facts.puts.add(key_of(call.arguments[0]))
+        facts.reads |= callee.id in READS
+
+
+def _pairs(node: Assign) -> list[tuple[Node, Node | None]]:
+    if type(node.target) is Items:
+        if type(node.value) is Items and len(node.value.items) == len(node.target.items):
+            return list(zip(node.target.items, node.value.items, strict=True))
+        return [(target, None) for target in node.target.items]
+    return [(node.target, node.value)]
+
+
+_BY_SIGN = {
+    "*": "mul", "<<": "mul", "/": "div", "//": "div", ">>": "div", "%": "mod", "&": "and",
+    "**": "mul",
+}  # fmt: skip
+
+
+def _change(node: Assign, name: str, value: Node | None) -> Change:
+    if value is None:
+        return Change("set", None)
+    if node.sign:
+        return _by_sign(node.sign, value, name)
+    while type(value) is Call and len(value.arguments) == 1 and _is_rounding(value.callee):
+        value = value.arguments[0]
+    if type(value) is Operation and len(value.operands) == 2:
+        left, right = value.operands
+        if key_of(left) == name and type(left) is not Index:
+            return _by_sign(value.sign, right, name)
+        if key_of(right) == name and type(right) is not Index:
+            if value.sign in ("+", "*", "&"):
+                return _by_sign(value.sign, left, name)
+            if value.sign == "%":
+                return Change("mod", left)
+        if value.sign == "%":
+            return Change("mod", right)
+        inner = left
+        if (
+            type(inner) is Operation
+            and len(inner.operands) == 2
+            and value.sign in ("/", "//", ">>")
+        ):
+            first = inner.operands[0]
+            if key_of(first) == name and inner.sign in ("+", "-") and type(first) is not Index:
+                return Change("div", right)  # x = (x - y) / 2
+    if type(value) is Operation and value.sign in ("&", "-", "+") and _masks(value, name):
+        return Change("and", value)
+    if _reads(value):
+        return Change("read", value)
+    if type(value) is Index and name in names_in(value.at):
+        return Change("chase", value)
+    if type(value) is Member and key_of(value.owner) == name:
+        return Change("chase", value)
+    return Change("set", value)
+
+
+def _by_sign(sign: str, value: Node, name: str) -> Change:
+    if sign in ("+", "-"):
+        if _masks(value, name):
+            return Change("and", value)
+        if type(value) is Operation and value.sign in ("/", "//", ">>") and sign == "-":
+            if name in names_in(value):
+                return Change("div", value)
+        constant = type(value) is Num
+        if constant and value.value is not None and value.value < 0:  # type: ignore[attr-defined]
+            sign = "-" if sign == "+" else "+"
+        if sign == "+":
+            return Change("up" if constant else "grow", value)
+        return Change("down" if constant else "shrink", value)
+    return Change(_BY_SIGN.get(sign, "set"), value)
+
+
+def _masks(value: Node, name: str) -> bool:
+    """Whether an expression picks bits of the name: `x & -x`."""
+    return any(
+        type(part) is Operation and part.sign == "&" and name in names_in(part)
+        for part in walk([value])
+    )
+
+
+def _is_rounding(callee: Node) -> bool:
+    name = callee.id if type(callee) is Name else callee.name if type(callee) is Member else ""
+    return name in ("int", "floor", "round", "float", "trunc", "ceil", "parseInt", "Number")
+
+
+def _reads(value: Node) -> bool:
+    for part in walk([value]):
+        if type(part) is Call:
+            name = key_of(part.callee).lstrip(".")
+            if name in READS:
+                return True
+        elif type(part) is New and part.type in ("StringTokenizer", "StreamTokenizer"):
+            return True
+    return False
+
+
+def _find_breaks(body: list[Node], facts: LoopFacts, path: list[Node]) -> None:
+    """Conditions of `if ...: break` in this loop, not in loops inside it."""
+    for node in body:
+        kind = type(node)
+        if kind is If:
+            if any(type(n) is Jump and n.kind in ("break", "return", "throw") for n in node.then):  # type: ignore[attr-defined]
+                facts.breaks.append(node.test)  # type: ignore[attr-defined]
+            elif any(type(n) is Jump and n.kind in ("break", "return") for n in node.other):  # type: ignore[attr-defined]
+                facts.tests.append(node.test)  # type: ignore[attr-defined]
+            _find_breaks([*node.then, *node.other], facts, path)  # type: ignore[attr-defined]
+        elif kind is Block:
+            _find_breaks(node.items, facts, path)  # type: ignore[attr-defined]
+
+
+@dataclass(slots=True)
+class FunctionFacts:
+    """Facts of a function's text."""
+
+    calls: set[str]
+    reads: bool
+    stores: list[tuple[str, Node, Node | None, int]]  # table, index, value, position
+    tables: set[str]  # collections tested in conditions with a parameter in their index
+    guards: list[Node]  # comparisons of parameters
+    loops: bool
+
+
+def function_facts(function: Function) -> FunctionFacts:
+    """Facts of a function, found once."""
+    if isinstance(function.facts, FunctionFacts):
+        return function.facts
+    nodes = walk(function.body)
+    facts = FunctionFacts(set(), False, [], set(), [], False)
+    derived = set(function.parameters)
+    for position, node in enumerate(nodes):
+        kind = type(node)
+        if kind is Call:
+            name = key_of(node.callee).lstrip(".")  # type: ignore[attr-defined]
+            facts.calls.add(name)
+            facts.reads |= name in READS
+            if name in ("add", "append", "put", "set", "insert") and type(node.callee) is Member:  # type: ignore[attr-defined]
+                for argument in node.arguments[:1]:  # type: ignore[attr-defined]
+                    if names_in(argument) & derived:
+                        owner = key_of(node.callee.owner)  # type: ignore[attr-defined]
+                        facts.stores.append((owner, argument, None, position))
+        elif kind is Assign:
+            for target, value in _pairs(node):  # type: ignore[arg-type]
+                if type(target) is Index and names_in(target) & derived:
+                    facts.stores.append((key_of(target), target, value, position))
+                elif type(target) is Name and value is not None and names_in(value) & derived:
+                    derived.add(target.id)
+        elif kind is If:
+            _guards(node.test, derived, facts)  # type: ignore[attr-defined]
+        elif kind is ForEach:
+            facts.loops = True
+            derived |= names_in(node.target)  # type: ignore[attr-defined]
+        elif kind is Loop:
+            facts.loops = True
+            if node.test is not None:  # type: ignore[attr-defined]
+                _guards(node.test, derived, facts)  # type: ignore[attr-defined]
+    function.facts = facts
+    return facts
+
+
+def _guards(test: Node, derived: set[str], facts: FunctionFacts) -> None:
+    for part in walk([test]):
+        kind = type(part)
+        if kind is Index and names_in(part.at) & derived:  # type: ignore[attr-defined]
+            facts.tables.add(key_of(part))
+        elif kind is Operation and part.sign in ("in", "not in"):  # type: ignore[attr-defined]
+            if names_in(part.operands[0]) & derived:  # type: ignore[attr-defined]
+                facts.tables.add(key_of(part.operands[1]))  # type: ignore[attr-defined]
+        elif kind is Call and type(part.callee) is Member:  # type: ignore[attr-defined]
+            if part.callee.name in ("contains", "containsKey", "has", "count", "get", "find"):  # type: ignore[attr-defined]
+                facts.tables.add(key_of(part.callee.owner))  # type: ignore[attr-defined]
+        elif kind is Operation and len(part.operands) == 2:  # type: ignore[attr-defined]
+            facts.guards.append(part)
+
+
+__all__ = [
+    "Change",
+    "FunctionFacts",
+    "LoopFacts",
+    "assigned",
+    "children",
+    "ends_at_once",
+    "function_facts",
+    "key_of",
+    "loop_facts",
+    "names_in",
+]

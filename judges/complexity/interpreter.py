@@ -1,0 +1,374 @@
+"""Reads a program in the neutral form and adds up what its statements cost.
+
+Values are sizes (`values`), loops multiply, calls are read again with the sizes of their arguments.
+Only what is called is read, so dead code costs nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from assay.judges.complexity import cost
+from assay.judges.complexity.cost import ONE, ZERO, Cost
+from assay.judges.complexity.expressions import Expressions
+from assay.judges.complexity.facts import (
+    READS,
+    LoopFacts,
+    assigned,
+    ends_at_once,
+    function_facts,
+    key_of,
+    loop_facts,
+    names_in,
+)
+from assay.judges.complexity.ir import (
+    Assign,
+    Block,
+    Call,
+    Class,
+    ForEach,
+    Function,
+    If,
+    Index,
+    Items,
+    Jump,
+    Loop,
+    Member,
+    Name,
+    Node,
+    Operation,
+    Spread,
+    walk,
+)
+from assay.judges.complexity.trips import Trips, trips_of
+from assay.judges.complexity.values import Value
+
+
+class _OpenLoop:
+    """A loop that is being read."""
+
+    __slots__ = ("before", "count", "resets", "targets")
+
+    def __init__(self, before: Cost, count: Cost, resets: set[str], targets: set[str]) -> None:
+        self.before = before  # how often the loop as a whole runs within its function
+        self.count = count
+        self.resets = resets
+        self.targets = targets
+
+
+class Interpreter(Expressions):
+    """Statements and loops; expressions and calls are in the bases."""
+
+    def read(self, nodes: list[Node]) -> None:
+        """Read statements in order, stopping after a jump."""
+        depth = len(self.paths)
+        for node in nodes:
+            self.step()
+            self.statement(node)
+            if type(node) is Jump:
+                break
+        del self.paths[depth:]
+
+    def statement(self, node: Node) -> None:
+        """Read one statement."""
+        handler = self.statements.get(type(node))
+        if handler is None:
+            self.value(node)
+        else:
+            handler(self, node)
+
+    # -- definitions ----------------------------------------------------------------------------
+
+    def on_function(self, node: Function) -> None:
+        made = Value("function")
+        made.function = node
+        made.scopes = list(self.scopes)
+        self.scopes[0][node.name] = made
+
+    def on_class(self, node: Class) -> None:
+        self.classes[node.name] = node
+        for method in node.methods:
+            self.methods.setdefault(method.name, []).append(method)
+        for part in node.fields:
+            if type(part) is Class:
+                self.on_class(part)
+            else:
+                self.statement(part)
+
+    # -- plain statements -----------------------------------------------------------------------
+
+    def on_block(self, node: Block) -> None:
+        self.read(node.items)
+
+    def on_if(self, node: If) -> None:
+        self.value(node.test)
+        self.branch += 1
+        self.paths.append((id(node), 0))
+        self.read(node.then)
+        self.paths[-1] = (id(node), 1)
+        self.read(node.other)
+        self.branch -= 1
+        if not (node.then and _leaves(node.then[-1])):
+            self.paths.pop()  # else what follows is the other side of this branch
+
+    def on_jump(self, node: Jump) -> None:
+        if node.value is not None:
+            value = self.value(node.value)
+            if node.kind == "return":
+                self.returned = _joined(self.returned, value)
+
+    def on_assign(self, node: Assign) -> None:
+        if node.value is None:
+            self.bind(node.target, self.declared(node.type, node))
+            return
+        if node.sign:
+            self.augment(node)
+            return
+        value = self.value(node.value)
+        if node.type and value.kind in ("any", "none"):
+            value = self.declared(node.type, node, value)
+        self.bind(node.target, value)
+
+    # -- loops ----------------------------------------------------------------------------------
+
+    def on_for_each(self, node: ForEach) -> None:
+        over = self.value(node.over)
+        count, element = self.iteration(over, node.over)
+        if ends_at_once(node.body):
+            count = ONE
+        is_test = over.kind == "range" and self.is_test_loop(node, over, count)
+        why = "runs over its range" if over.kind == "range" else "runs over a collection"
+        trips = Trips(count, why)
+        targets = names_in(node.target)
+        with self.open_loop(trips, node.body, targets, over, node.line, is_test):
+            self.bind(node.target, element, fresh=True)
+            if over.ragged or type(node.over) is Index or over.kind == "any":
+                self.rows.append((targets, over.size))
+                self.read(node.body)
+                self.rows.pop()
+            else:
+                self.read(node.body)
+
+    def on_loop(self, node: Loop) -> None:
+        for part in node.start:
+            self.statement(part)
+        facts = self.facts_of(node)
+        outer_loop, self.reading_loop = self.reading_loop, node
+        trips = trips_of(node, facts, self)
+        self.reading_loop = outer_loop
+        if trips.sure < 0.99:
+            self.doubts.append(trips.sure)
+        is_test = self.is_test_loop(node, None, trips.count)
+        over = self.row_of(node.test)
+        targets = {key_of(s.target) for s in node.start if type(s) is Assign}
+        body = [*node.body, *node.update]
+        before = {name: self.lookup(name) for name in facts.changes}
+        with self.open_loop(trips, body, targets, over, node.line, is_test):
+            if node.test is not None:
+                self.value(node.test)
+            self.bound_counters(facts, trips, before)
+            self.read(node.body)
+            for part in node.update:
+                self.statement(part)
+
+    def bound_counters(
+        self, facts: LoopFacts, trips: Trips, before: dict[str, Value | None]
+    ) -> None:
+        """A counter is no larger than where it starts and how far it goes."""
+        for name, changes in facts.changes.items():
+            old = before[name]
+            if old is None or old.kind != "num":
+                continue
+            kinds = {change.kind for change in changes}
+            if kinds <= {"up", "down"}:
+                count = trips.count if cost.is_constant(trips.count) is False else self.loop_bound
+                self.set_name(name, Value("num", cost.plus(old.size, count)))
+            elif kinds <= {"mul", "grow"} and trips.why.startswith("multiplies"):
+                self.set_name(name, Value("num", self.loop_bound))
+            elif old.number is not None:
+                self.set_name(name, Value("num", old.size))
+
+    @contextmanager
+    def open_loop(
+        self,
+        trips: Trips,
+        body: list[Node],
+        targets: set[str],
+        over: Value | None,
+        line: int,
+        is_test: bool,
+    ) -> Iterator[None]:
+        """Everything read inside is multiplied by the trips."""
+        count = trips.count
+        before = self.multiple
+        resets = self.resets_of(body)
+        outer = before
+        if trips.advancing and self.loops:
+            for loop in reversed(self.loops):
+                if trips.advancing in loop.resets or trips.advancing in loop.targets:
+                    break
+                outer = loop.before
+        elif over is not None and over.ragged and self.loops:
+            innermost = self.loops[-1]
+            if not cost.is_constant(innermost.count):
+                outer = innermost.before
+        elif over is not None and over.ragged and self.active:
+            frame = self.active[-1]
+            if frame.function.name in function_facts(frame.function).calls:
+                frame.shared = cost.plus(frame.shared, count)
+                count = ONE
+        if is_test:
+            outer_sum, outer_multiple = self.sum, self.multiple
+            self.sum = ZERO
+            self.multiple = ONE
+        inside = cost.times(outer, count)
+        if is_test:
+            inside = ONE
+        self.multiple = inside
+        bound_before, self.loop_bound = self.loop_bound, count
+        self.charge_once(inside, line, trips.why)
+        self.loops.append(_OpenLoop(before, count, resets, targets))
+        self.stack.append(ONE if is_test else count)
+        try:
+            yield
+        finally:
+            self.loops.pop()
+            self.stack.pop()
+            self.multiple = before
+            self.loop_bound = bound_before
+            if is_test:
+                body_cost = self.sum
+                self.sum, self.multiple = outer_sum, outer_multiple
+                if cost.is_constant(body_cost):
+                    body_cost = count
+                    self.note(count, line, "runs over the cases of the input")
+                else:
+                    self.flag("the number of test cases is left out")
+                self.charge_once(cost.times(before, body_cost), line, "")
+
+    def resets_of(self, body: list[Node]) -> set[str]:
+        """Names that a loop's body sets anew."""
+        key = id(body[0]) if body else 0
+        if key not in self.reset_cache:
+            self.reset_cache[key] = assigned(body)
+        return self.reset_cache[key]
+
+    def facts_of(self, node: Loop) -> LoopFacts:
+        """Facts of a loop, found once."""
+        if id(node) not in self.loop_cache:
+            self.loop_cache[id(node)] = loop_facts(node)
+        return self.loop_cache[id(node)]
+
+    def row_of(self, test: Node | None) -> Value | None:
+        """The length of a row that bounds a C loop, if the rows share their total."""
+        if type(test) is Operation and len(test.operands) == 2:
+            for operand in test.operands:
+                if type(operand) in (Call, Member):
+                    value = self.quietly(operand)
+                    if value.ragged:
+                        return value
+        return None
+
+    def is_test_loop(self, node: Loop | ForEach, over: Value | None, count: Cost) -> bool:
+        """Whether a loop runs over test cases: its count is all that was read before it."""
+        if self.quiet or self.stack or len(self.numbers) != 1 or self.lines_read > 1:
+            return False
+        if count != cost.of(self.numbers[0]):
+            return False
+        for part in walk(node.body):
+            if type(part) is Call:
+                name = key_of(part.callee).lstrip(".")
+                found = self.lookup(name)
+                known = self.methods.get(name, []) if found is None else [found.function]
+                if name in READS or any(f is not None and self.reads_input(f) for f in known):
+                    self.numbers.clear()
+                    self.header.clear()
+                    return True
+        return False
+
+    # -- binding --------------------------------------------------------------------------------
+
+    def bind(self, target: Node, value: Value, *, fresh: bool = False) -> None:
+        """Give a value to a name, field, element or several of them."""
+        kind = type(target)
+        if kind is Name:
+            self.set_name(target.id, value)  # type: ignore[attr-defined]
+        elif kind is Member:
+            self.globals["." + target.name] = value  # type: ignore[attr-defined]
+            if target.name in self.globals:  # type: ignore[attr-defined]
+                self.globals[target.name] = value  # type: ignore[attr-defined]
+        elif kind is Items:
+            self.unpack(target.items, value)  # type: ignore[attr-defined]
+        elif kind is Index:
+            self.store(target, value)  # type: ignore[arg-type]
+        elif kind is Spread:
+            self.bind(target.value, value if value.is_collection else Value("list", value.size))  # type: ignore[attr-defined]
+
+    def unpack(self, targets: list[Node], value: Value) -> None:
+        """Give the parts of a value to several names."""
+        items = value.items
+        if items is not None and len(items) == len(targets):
+            for target, item in zip(targets, items, strict=True):
+                self.bind(target, item)
+            return
+        for target in targets:
+            element = value.element
+            if type(target) is Spread:
+                self.bind(target.value, value.like("list", depth=len(self.loops)))
+            elif value.kind in ("line", "any") or element is None:
+                self.bind(target, self.token(target))
+            elif element.kind in ("token", "num") and not cost.is_constant(element.size):
+                self.bind(
+                    target,
+                    self.input_number(target) if element.kind == "num" else self.token(target),
+                )
+            else:
+                self.bind(target, element)
+
+    def store(self, target: Index, value: Value) -> None:
+        """`owner[at] = value`."""
+        owner = self.value(target.owner)
+        self.value(target.at)
+        if owner.kind in ("map", "tree", "any"):
+            self.grow(owner, ONE)
+            self.charge_key(owner, target.line)
+        if owner.is_collection:
+            owner.element = _joined(owner.element, value)
+
+    statements: dict[type, Callable[[Interpreter, Node], None]] = {}
+
+
+Interpreter.statements = {
+    Function: Interpreter.on_function,
+    Class: Interpreter.on_class,
+    Block: Interpreter.on_block,
+    If: Interpreter.on_if,
+    Jump: Interpreter.on_jump,
+    Assign: Interpreter.on_assign,
+    ForEach: Interpreter.on_for_each,
+    Loop: Interpreter.on_loop,
+}  # type: ignore[dict-item]
+
+
+def _joined(old: Value | None, new: Value) -> Value:
+    """What a value is that may be either."""
+    if old is None or old.kind in ("none", "any") or old is new:
+        return new
+    if new.kind in ("none", "any"):
+        return old
+    if old.kind == "num" and new.kind == "num":
+        if old.number == new.number and old.number is not None:
+            return old
+        return Value("num", cost.plus(old.size, new.size))
+    if old.is_collection and new.is_collection:
+        made = new.like(new.kind, cost.plus(old.size, new.size), new.depth)
+        made.ragged = old.ragged or new.ragged
+        if made.element is None:
+            made.element = old.element
+        return made
+    return new
+
+
+def _leaves(node: Node) -> bool:
+    return type(node) is Jump and node.kind in ("return", "throw", "continue", "break")

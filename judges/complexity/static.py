@@ -1,0 +1,208 @@
+"""The static estimator: the time complexity of a program from its syntax tree alone."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Sequence
+from functools import cache
+from typing import TYPE_CHECKING
+
+from assay.errors import ConfigError
+from assay.judge import Estimate
+from assay.judges.complexity import cost
+from assay.judges.complexity.cost import ONE, Cost
+from assay.judges.complexity.expression import Expression, canonical
+from assay.judges.complexity.growth import Monomial, exponential, logarithm, monomial, variable
+from assay.judges.complexity.growth import times as product
+from assay.judges.complexity.interpreter import Interpreter
+from assay.judges.complexity.ir import Class, Function, Node
+from assay.judges.complexity.lowering import Lowering
+from assay.judges.complexity.machine import TooLarge
+from assay.judges.complexity.program import Program
+from assay.judges.complexity.values import Value
+from assay.syntax import require_language
+
+if TYPE_CHECKING:
+    from tree_sitter import Parser
+
+_NAMES = ("n", "m", "k", "q", "p", "r", "s", "t", "u", "w", "x", "y", "z")
+_FEWEST = 3  # evidence lines
+
+
+class StaticEstimator:
+    """Reads syntax trees; nothing is run.
+
+    >>> code = "n = int(input())\\nfor i in range(n):\\n    for j in range(i):\\n        print(i * j)"
+    >>> StaticEstimator().estimate([Program(code, "python")])[0].expression
+    'n^2'
+    """
+
+    name = "static"
+
+    def estimate(self, programs: Sequence[Program]) -> list[Estimate]:
+        """One estimate per program; what does not parse has none, with confidence 0.
+
+        Raises:
+            ConfigError: A language that is not known.
+            ImportError: A grammar that is not installed; names the pip command.
+        """
+        return [self._estimate(program) for program in programs]
+
+    def _estimate(self, program: Program) -> Estimate:
+        reading = read(program)
+        if reading is None:
+            return Estimate(None, 0.0, self.name, (), ("does not parse",))
+        total, machine = reading
+        if total is None:
+            return Estimate(None, 0.0, self.name, (), ("too large to read",))
+        names = _names(total, machine)
+        confidence = 0.95 * math.prod(sorted(machine.doubts)[:4])
+        evidence = _evidence(total, machine, names)
+        expression = to_expression(total, names)
+        return Estimate(
+            str(expression), round(confidence, 3), self.name, evidence, tuple(machine.flags)
+        )
+
+
+def read(program: Program) -> tuple[Cost | None, Interpreter] | None:
+    """The cost of a program and the machine that read it; None where it does not parse."""
+    require_language(program.language)
+    tree = _parser(program.language).parse(program.source.encode("utf-8", "replace"))
+    root = tree.root_node
+    if root.has_error or root.named_child_count == 0:
+        return None
+    machine = Interpreter(program.language)
+    try:
+        nodes = _lowering(program.language).program(root)
+        return run(nodes, machine, program.entry), machine
+    except (TooLarge, RecursionError):
+        return None, machine
+
+
+def run(nodes: list[Node], machine: Interpreter, entry: str | None) -> Cost:
+    """Read what a program runs: its entry, its main, its statements, or what nobody calls."""
+    functions = _functions(nodes)
+    if entry is not None:
+        machine.read([n for n in nodes if isinstance(n, Function | Class)])
+        chosen = [f for f in functions if f.name == entry]
+        if not chosen:
+            known = ", ".join(sorted({f.name for f in functions if f.name})) or "none"
+            raise ConfigError(f"no function {entry!r} in the program; it defines: {known}")
+        _enter(chosen, machine)
+        return machine.sum or ONE
+    machine.read(nodes)
+    mains = [f for f in functions if f.name == "main"]
+    if machine.language != "python" and mains:
+        _enter(mains[-1:] if machine.language != "java" else mains[:1], machine)
+    elif not machine.called and functions:
+        called = {name for f in functions for name in _called(f)}
+        alone = [f for f in functions if f.name not in called and not f.name.startswith("__")]
+        _enter(alone or functions, machine)
+    return machine.sum or ONE
+
+
+def _enter(functions: list[Function], machine: Interpreter) -> None:
+    for function in functions:
+        types = function.types
+        given = [
+            Value("object")
+            if position == 0 and machine.receivers(function)
+            else machine.parameter(types[position], function, position)
+            for position in range(len(function.parameters))
+        ]
+        if function.name == "main":
+            given = [Value("object") for _ in given]
+        machine.invoke(function, given, function, None)
+
+
+def _functions(nodes: list[Node]) -> list[Function]:
+    found: list[Function] = []
+    for node in nodes:
+        if isinstance(node, Function):
+            found.append(node)
+        elif isinstance(node, Class):
+            found.extend(node.methods)
+            found.extend(_functions(node.fields))
+    return found
+
+
+def _called(function: Function) -> set[str]:
+    from assay.judges.complexity.facts import function_facts
+
+    return function_facts(function).calls - {function.name}
+
+
+def _names(total: Cost, machine: Interpreter) -> dict[str, str]:
+    """Letters for the sizes in a cost, in the order in which they were first met."""
+    used = cost.names(total)
+    ordered = [name for name in machine.sizes.values() if name in used]
+    letters = [*_NAMES, *(f"n{i}" for i in range(2, 2 + len(ordered)))]
+    return dict(zip(ordered, letters, strict=False))
+
+
+def to_expression(total: Cost, names: dict[str, str]) -> Expression:
+    """A cost as an expression."""
+    return canonical([[_monomial(term, names) for term in total] or [()]])
+
+
+def _monomial(term: cost.Term, names: dict[str, str]) -> Monomial:
+    result: Monomial = ()
+    for name, power, logs in term:
+        letter = names.get(name.lstrip("^!"), "n")
+        of = variable(letter)
+        if name[0] == "^":
+            raised = exponential([(math.log(2.0) * power, of)])
+            result = product(result, raised or ())
+        elif name[0] == "!":
+            ((_, log_n),) = logarithm(of)
+            stirling = exponential([(1.0, product(of, log_n)), (-1.0, of), (0.5, log_n)])
+            result = product(result, stirling or ())
+        else:
+            powers = {((((letter, 1), 1.0),)): power, ((((letter, 2), 1.0),)): logs}
+            result = product(result, monomial(powers))
+    return result
+
+
+def _evidence(total: Cost, machine: Interpreter, names: dict[str, str]) -> tuple[str, ...]:
+    """The lines that cost as much as the whole, most first."""
+    whole = cost.degree(total)
+    lines: list[str] = []
+    for amount, line, why in sorted(
+        machine.notes, key=lambda note: (cost.degree(note[0]), -note[1]), reverse=True
+    ):
+        if lines and (cost.degree(amount) < whole or len(lines) >= _FEWEST):
+            break
+        letters = {**{name: "n" for name in cost.names(amount)}, **names}
+        text = f"line {line}: {why}: {to_expression(amount, letters)}"
+        if text not in lines:
+            lines.append(text)
+    return tuple(lines)
+
+
+@cache
+def _lowering(language: str) -> Lowering:
+    if language == "python":
+        from assay.judges.complexity.lowering_python import PythonLowering
+
+        return PythonLowering()
+    if language == "java":
+        from assay.judges.complexity.lowering_java import JavaLowering
+
+        return JavaLowering()
+    raise ConfigError(language)
+
+
+_local = threading.local()
+
+
+def _parser(language: str) -> Parser:
+    parsers = _local.__dict__.setdefault("parsers", {})
+    if language not in parsers:
+        from tree_sitter import Parser
+
+        from assay.syntax import _grammar
+
+        parsers[language] = Parser(_grammar(language))
+    found: Parser = parsers[language]
+    return found
