@@ -15,7 +15,7 @@ from assay.sandbox.java_names import java_names
 from assay.sandbox.job import Job, Limits
 from assay.sandbox.languages import Language, language_of
 from assay.sandbox.stop import Stop
-from assay.sandbox.toolchain import Toolchain, find_toolchain, links_statically
+from assay.sandbox.toolchain import Toolchain, find_toolchain, read_search, search_command
 from assay.sandbox.worker import Outcome, Worker
 
 _MIB = 1 << 20
@@ -101,7 +101,7 @@ def prepare(worker: Worker, job: Job, stop: Stop) -> Program:
     if language.name == "python":
         files: Files = [(language.file, source, 0o644)]
         return Program(language, (), files, dict(ENVIRONMENT), job.source)
-    toolchain = find_toolchain(language.name)
+    toolchain = _toolchain(worker, language, stop)
     file, main = language.file, ""
     if language.name == "java":
         file, main = java_names(job.source)
@@ -124,6 +124,25 @@ def prepare(worker: Worker, job: Job, stop: Stop) -> Program:
     return Program(language, run, compiled, environment, compile_s=seconds)
 
 
+_INSIDE: dict[tuple[str, str], Toolchain] = {}
+
+
+def _toolchain(worker: Worker, language: Language, stop: Stop) -> Toolchain:
+    """The tool chain where the worker's programs run: here, or in its image."""
+    identity = worker.link.toolchains
+    if not identity:
+        return find_toolchain(language.name)
+    key = (identity, language.name)
+    if key not in _INSIDE:
+        program = Program(language, search_command(language), [], dict(ENVIRONMENT))
+        request = request_for(program, Limits(cpu_s=20, wall_s=60))
+        request["tests"] = [{"kind": "stdio", "stdin": b""}]
+        outcomes = list(worker.run(request, 90, stop))
+        text = outcomes[0].stdout.decode("utf-8", "replace")
+        _INSIDE[key] = read_search(language, text, identity)
+    return _INSIDE[key]
+
+
 def _fill(argv: tuple[str, ...], values: dict[str, str]) -> tuple[str, ...]:
     """Put values into placeholders; `{prog}` and `{tmp}` are known to the inside only."""
     filled = []
@@ -138,7 +157,7 @@ def _compile_argv(
     language: Language, toolchain: Toolchain, values: dict[str, str]
 ) -> tuple[str, ...]:
     argv = _fill(language.compile, values)
-    if "-static" in argv and not links_statically(dict(toolchain.tools)["tool"]):
+    if "-static" in argv and not toolchain.static:
         argv = tuple(one for one in argv if one != "-static")
     return argv
 

@@ -121,8 +121,8 @@ def serve(channel: tuple[int, int], start: dict[str, Any]) -> None:
         start: What the launcher prepared: `files` (name -> descriptor of a cgroup file),
             `cgroup` (its kind), `path` (directories to import from), `preload` (modules to import
             beforehand), `folder` (a directory of our own, or "" where mounts can be made),
-            `readable` (what Landlock lets programs read; empty for no Landlock), `enter` (whether to make the namespaces
-            here that a launcher made elsewhere).
+            `readable` (what Landlock lets programs read; empty for no Landlock), `enter` (whether
+            to make the namespaces here that a launcher made elsewhere).
     """
     if start["enter"]:
         inner_entry.enter()

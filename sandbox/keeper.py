@@ -7,7 +7,8 @@ pidfd. Standard library only; does not import the library.
 
 Usage: keeper.py JSON, with `parent` (pid), `argv`, `channel` (descriptor), `uid` (to drop to, or
 null), `stage` (paths to bind where the uid can reach them), `reach` (the same, in place), `texts`
-(descriptor placeholder -> content), `limits` (rlimits), `cgroup` (bool), `folder` (bool: make a directory), `name`.
+(descriptor placeholder -> content), `limits` (rlimits), `cgroup` (bool), `folder` (bool: make a
+directory), `name`.
 """
 
 from __future__ import annotations

@@ -38,6 +38,8 @@ class Link(ABC):
     """
 
     start: dict[str, Any]
+    #: Identity of the file system that tool chains are looked up in; "" for this machine's own.
+    toolchains: str = ""
 
     @abstractmethod
     def send(self, data: bytes, wall_s: float) -> None:
@@ -74,7 +76,8 @@ class Link(ABC):
             SandboxError: This kind of link cannot.
         """
         raise SandboxError(
-            "interactive jobs need a backend on this machine's own kernel: use Bubblewrap or Confined"
+            "interactive jobs need descriptors that this backend cannot pass: use Bubblewrap "
+            "or Confined"
         )
 
 

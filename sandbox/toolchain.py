@@ -20,10 +20,12 @@ class Toolchain:
     Attributes:
         tools: Name -> real path of each executable.
         version: First line that it prints about itself.
+        static: Whether the C library's archive is there, so that `-static` works.
     """
 
     tools: tuple[tuple[str, str], ...]
     version: str
+    static: bool = False
 
 
 @lru_cache(maxsize=64)
@@ -42,7 +44,49 @@ def find_toolchain(name: str) -> Toolchain:
     for one in language.run_tools:
         tools[one] = _need(_which(one), language, one)
     version = _version(tools["tool"], language.version) if "tool" in tools else ""
-    return Toolchain(tuple(tools.items()), version)
+    static = "-static" in language.compile and links_statically(tools["tool"])
+    return Toolchain(tuple(tools.items()), version, static)
+
+
+def search_command(language: Language) -> tuple[str, ...]:
+    """A shell command that finds a tool chain in another file system; see `read_search`."""
+    lines = []
+    for label, names in (
+        ("tool", language.tools),
+        *((tool, (tool,)) for tool in language.run_tools),
+    ):
+        found = " || ".join(f"command -v {name}" for name in names)
+        lines.append(f'p=$({found}) && echo "{label}=$(readlink -f "$p")"')
+    asked = " ".join(language.version)
+    first = " || ".join(f"command -v {name}" for name in language.tools)
+    lines.append(f'echo "version=$("$({first})" {asked} 2>&1 | head -n 1)"')
+    if "-static" in language.compile:
+        lines.append(f'echo "libc=$("$({first})" -print-file-name=libc.a)"')
+    return ("/bin/sh", "-c", "\n".join(lines))
+
+
+def read_search(language: Language, text: str, place: str) -> Toolchain:
+    """What `search_command` found.
+
+    Args:
+        language: The language.
+        text: What it printed.
+        place: Identity of the file system, for caches and messages.
+
+    Raises:
+        SandboxError: Something is missing there.
+    """
+    found = dict(line.split("=", 1) for line in text.splitlines() if "=" in line)
+    for tool in ("tool", *language.run_tools):
+        if not found.get(tool):
+            name = language.tools[0] if tool == "tool" else tool
+            raise SandboxError(
+                f"no tool chain for {language.name}: `{name}` is not in the image {place}; add "
+                f"the package {language.package} to it"
+            )
+    tools = tuple((tool, found[tool]) for tool in ("tool", *language.run_tools))
+    static = os.path.isabs(found.get("libc", ""))
+    return Toolchain(tools, f"{found.get('version', '')} in {place}", static)
 
 
 @lru_cache(maxsize=1)
