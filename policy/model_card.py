@@ -179,10 +179,16 @@ class ModelCard:
         if found is None:
             return "None: no pairs were held out. Do not read scores as probabilities."
         score = "r(A) - r(B)" if self.kind == "point-wise" else "(d_AB - d_BA) / 2"
+        limit = (
+            " T is at the limit of its range: on these pairs the scores hardly tell the answers "
+            "apart."
+            if not 0.011 < found.temperature < 99
+            else ""
+        )
         return (
             f"P(A preferred) = sigmoid({score} / T) with T = {found.temperature:.4f}, fitted on "
             f"the {found.pairs:,} held-out pairs that the metrics are of; cross-entropy there "
-            f"{found.cross_entropy_before:.4f} with T = 1, {found.cross_entropy_after:.4f} with T."
+            f"{found.cross_entropy_before:.4f} with T = 1, {found.cross_entropy_after:.4f} with T.{limit}"
         )
 
     def _licence(self) -> str:
