@@ -1,8 +1,10 @@
 """The output of a job: an append-only file of scores that survives being killed at any byte.
 
-A batch is one write, then flushed to the disk. A kill may leave the last line torn; opening the
-file again cuts that line off, so every line that ends in a newline is a finished score. A lock on
-the file keeps a second job out; the kernel drops it when the process ends, however it ends.
+A batch is one write, flushed to the disk at once unless another flush was just done: a killed
+process loses no finished batch, a power cut the last fraction of a second, which a resume scores
+again. A kill may leave the last line torn; opening the file again cuts that line off, so every line
+that ends in a newline is a finished score. A lock on the file keeps a second job out; the kernel
+drops it when the process ends, however it ends.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ import contextlib
 import fcntl
 import json
 import os
+import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -19,6 +22,8 @@ from typing import Any, Self
 from assay.errors import ConfigError, DataError
 from assay.judges.strict_json import encode_line
 
+#: Flushes are at least so far apart: a fast reward would otherwise wait for the disk alone.
+FLUSH_EVERY_S = 0.2
 _CHUNK = 1 << 16
 
 
@@ -38,6 +43,7 @@ class ResultFile:
         self.path = path
         self._file = _open_locked(path)
         self._size = os.fstat(self._file).st_size
+        self._flushed_s, self._dirty = 0.0, False
         if self._size and not resume:
             self.close()
             raise ConfigError(
@@ -58,10 +64,14 @@ class ResultFile:
         self.close()
 
     def close(self) -> None:
-        """Close the file and drop the lock."""
+        """Flush, close the file and drop the lock."""
         if self._file >= 0:
-            os.close(self._file)
-            self._file = -1
+            try:
+                if self._dirty:
+                    os.fsync(self._file)
+            finally:
+                os.close(self._file)
+                self._file, self._dirty = -1, False
 
     @property
     def size(self) -> int:
@@ -69,7 +79,7 @@ class ResultFile:
         return self._size
 
     def append(self, rows: Sequence[dict[str, Any]]) -> None:
-        """Add one batch: all of it is on disk when this returns, or none of it is in the file.
+        """Add one batch: all of it is in the file when this returns, or none of it is.
 
         Raises:
             OSError: The disk is full or gone; what was written of this batch is taken back.
@@ -79,7 +89,10 @@ class ResultFile:
         try:
             while written < len(data):
                 written += os.write(self._file, data[written:])
-            os.fsync(self._file)
+            self._dirty = True
+            if time.monotonic() - self._flushed_s >= FLUSH_EVERY_S:
+                os.fsync(self._file)
+                self._flushed_s, self._dirty = time.monotonic(), False
         except BaseException:
             with contextlib.suppress(OSError):
                 os.ftruncate(self._file, self._size)

@@ -63,18 +63,24 @@ def score(
         str,
         typer.Option(help="Rows: JSONL (also gzip), parquet, or - for stdin.", metavar="FILE"),
     ],
-    output: Annotated[Path, typer.Option(help="Scores are appended here, as JSONL.")],
+    output: Annotated[
+        Path, typer.Option(help="Scores are appended here, as JSONL.", metavar="FILE")
+    ],
     map: Annotated[
         list[str] | None,
         typer.Option(
             "--map", help="Rename a column, e.g. completion=output; repeatable.", metavar="NEW=OLD"
         ),
     ] = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="At most so many rows.")] = None,
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="At most so many rows.", metavar="N")
+    ] = None,
     shard: Annotated[
         str, typer.Option(help="Only part i (from 0) of n; groups stay whole.", metavar="i/n")
     ] = "0/1",
-    batch_size: Annotated[int, typer.Option(min=1, help="Rows scored and written together.")] = 64,
+    batch_size: Annotated[
+        int, typer.Option(min=1, help="Rows scored and written together.", metavar="N")
+    ] = 64,
     resume: Annotated[
         bool, typer.Option("--resume", help="Continue an unfinished output.")
     ] = False,
@@ -90,7 +96,10 @@ def score(
     max_error_rate: Annotated[
         float | None,
         typer.Option(
-            min=0.0, max=1.0, help="Stop when a part of the reward fails on more of its rows."
+            min=0.0,
+            max=1.0,
+            help="Stop when a part of the reward fails on more of its rows.",
+            metavar="SHARE",
         ),
     ] = None,
     dry_run: Annotated[
@@ -155,7 +164,7 @@ def doctor(
         typer.Option("--json", help="Write the findings here, for machines.", metavar="FILE"),
     ] = None,
 ) -> None:
-    """Say what works on this machine, what is missing, and the command that mends it.
+    """Say what works on this machine, and the commands that mend the rest.
 
     Exits with 0 if Python programs can be scored in a sandbox, else with 1.
     """
