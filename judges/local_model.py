@@ -158,7 +158,8 @@ class LocalModel(Client):
         if isinstance(model, str | Path):
             model = AutoModelForCausalLM.from_pretrained(str(model), dtype=self.dtype, **revision)
             default = "cuda:0" if torch.cuda.is_available() else "cpu"
-            torch.nn.Module.to(model, self.device or default).eval()
+            torch.nn.Module.to(model, self.device or default)
+            model.train(False)
         if tokenizer.chat_template is None:
             raise ConfigError(
                 f"the tokenizer of {self!r} has no chat template; set tokenizer.chat_template"
