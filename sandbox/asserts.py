@@ -12,12 +12,12 @@ from __future__ import annotations
 import ast
 import copy
 import re
-import reprlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from assay.sandbox.compare import shown
 from assay.sandbox.evaluator import SAFE, EvaluationError, bind, dotted, evaluate
 from assay.sandbox.job import AssertTest
 
@@ -64,7 +64,7 @@ class Plan:
             taken = values[check.first : check.first + check.count]
             names = {f"{_PROBE}{check.first + i}": value for i, value in enumerate(taken)}
             if not evaluate(check.expression, names):
-                return f"{check.text}: got {', '.join(map(reprlib.repr, taken))}"
+                return f"{check.text}: got {', '.join(map(shown, taken))}"
         return ""
 
 

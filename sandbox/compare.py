@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import reprlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -19,6 +20,14 @@ from assay.sandbox.job import Comparison
 
 _NUMBER = re.compile(rb"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?|[+-]?inf|nan", re.ASCII)
 _LONGEST_NUMBER = 400
+
+
+def shown(value: Any) -> str:
+    """A short text for people, whatever the value is."""
+    try:
+        return reprlib.repr(value)
+    except ValueError:  # an integer too long for decimal digits
+        return "a huge number"
 
 
 class Opaque:
@@ -77,7 +86,11 @@ def _tokens_close(got: bytes, want: bytes, abs_tol: float, rel_tol: float) -> bo
         return False
     if not (_NUMBER.fullmatch(got) and _NUMBER.fullmatch(want)):
         return False
-    return _close(float(got), float(want), abs_tol, rel_tol)
+    numbers = float(got), float(want)
+    for token, number in zip((got, want), numbers, strict=True):
+        if math.isinf(number) and b"inf" not in token:
+            return False  # digits beyond the range of floats are no infinity
+    return _close(*numbers, abs_tol, rel_tol)
 
 
 def _close(got: float, want: float, abs_tol: float, rel_tol: float) -> bool:

@@ -48,8 +48,8 @@ class HttpSandbox(Sandbox):
 
     Args:
         url: Address of the server, without a path.
-        protocol: `assay` for our own server (`POST /sandbox/run`), `sandboxfusion` for SandboxFusion
-            (`POST /run_code`).
+        protocol: `assay` for our own server (`POST /sandbox/run`), `sandboxfusion` for
+            SandboxFusion (`POST /run_code`).
         concurrency: Requests at one time.
         timeout_s: Seconds that a request may take above the limits of its tests.
     """

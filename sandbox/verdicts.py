@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import reprlib
 import secrets
 import signal
 
 from assay.sandbox import wire
 from assay.sandbox.asserts import Plan, rewrite
-from assay.sandbox.compare import Opaque, decode_value, outputs_equal, values_equal
+from assay.sandbox.compare import Opaque, decode_value, outputs_equal, shown, values_equal
 from assay.sandbox.evaluator import EvaluationError
 from assay.sandbox.job import (
     AssertTest,
@@ -139,7 +138,7 @@ def _value(job: Job, test: FunctionTest, data: bytes) -> tuple[Verdict, str]:
         return Verdict.AC, ""
     if isinstance(value, Opaque):
         return Verdict.WA, f"returned {value!r}, which is no plain data"
-    return Verdict.WA, f"returned {reprlib.repr(value)}"
+    return Verdict.WA, f"returned {shown(value)}"
 
 
 def _signal_name(number: int) -> str:
