@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -21,8 +22,9 @@ from assay.judges.client import Reply
 from assay.judges.json_schema import check_schema, problem
 from assay.messages import Message
 
-#: Of a longer reply only the end is read.
-LONGEST_REPLY = 1 << 17
+#: Of a reply with more openings of objects only the last ones are tried: reading stays linear.
+MOST_OBJECTS = 200
+_OPENING = re.compile(r'\{(?=\s{0,100}")')
 _DECODER = json.JSONDecoder()
 
 
@@ -91,19 +93,18 @@ class VerdictFormat:
         schema = self.sent_schema
         note = "no JSON object in the reply"
         found: Found | None = None
-        position = max(start, len(text) - LONGEST_REPLY)
-        while (position := text.find("{", position)) >= 0:
-            end = _object_end(text, position)
+        openings = [match.start() for match in _OPENING.finditer(text, start)]
+        inside = 0
+        for position in openings[-MOST_OBJECTS:]:
+            end = None if position < inside else _object_end(text, position)
             if end is None:
-                position += 1
                 continue
             fault, value = _check(text[position:end], schema, expected)
             if value is None:
-                note = fault
-                position += 1  # it may lie inside
+                note = fault  # one may lie inside
             else:
                 found = Found(value, "", position, end)
-                position = end
+                inside = end
         return found or Found(None, note)
 
 
