@@ -87,3 +87,84 @@ def one_by_one(model: Any, sequences: list[list[int]]) -> list[float]:
 
     with torch.inference_mode():
         return [model(input_ids=torch.tensor([s])).logits[0, 0].item() for s in sequences]
+
+
+def rows(count: int = 4) -> list[dict[str, Any]]:
+    """Dataset rows with a system prompt, a reference and a uid."""
+    return [
+        {
+            "prompt": [
+                {"role": "system", "content": "Use only the standard library."},
+                {"role": "user", "content": f"Print the number {i} and its sum with {i + 1}."},
+            ],
+            "reference": f"print({i + i + 1})",
+            "uid": f"u{i}",
+        }
+        for i in range(count)
+    ]
+
+
+def grpo(reward: Any, **settings: Any) -> dict[str, float]:
+    """One step of GRPO on a tiny Llama; the trainer's log of it."""
+    import os
+    import tempfile
+
+    os.environ.setdefault("HF_HUB_OFFLINE", "1")
+    from datasets import Dataset
+    from trl import GRPOConfig, GRPOTrainer
+
+    from examples.tiny_llama import tiny_llama
+
+    words = tokenizer()
+    settings = {
+        "per_device_train_batch_size": 8,
+        "num_generations": 4,
+        "gradient_accumulation_steps": 1,
+        "max_steps": 1,
+        "max_completion_length": 8,
+        "logging_steps": 1,
+        "report_to": "none",
+        "use_cpu": True,
+        "bf16": False,
+        "save_strategy": "no",
+        "disable_tqdm": True,
+    } | settings
+    dataset = Dataset.from_list(rows())
+    reward.check(dataset)
+    with tempfile.TemporaryDirectory() as folder:
+        trainer = GRPOTrainer(
+            model=tiny_llama(words),
+            reward_funcs=[reward],
+            args=GRPOConfig(folder, **settings),
+            train_dataset=dataset,
+            processing_class=words,
+        )
+        trainer.train()
+    log: dict[str, float] = trainer.state.log_history[0]
+    return log
+
+
+def check_model_contract(reward: Any, samples: list[Any], *, rows_alone: bool = True) -> None:
+    """As `tests.rewards.contract`, with floats of another batch equal to rounding only."""
+    import pickle
+    from concurrent.futures import ProcessPoolExecutor
+    from multiprocessing import get_context
+
+    from pytest import approx
+
+    values = _values(reward, samples)
+    assert len({round(value, 5) for value in values}) > 1, "give samples that score differently"
+    assert reward.evaluate([]) == []
+    assert _values(reward, samples[::-1])[::-1] == approx(values, abs=1e-5)
+    if rows_alone:
+        assert [_values(reward, [one])[0] for one in samples] == approx(values, abs=1e-5)
+    copied = pickle.loads(pickle.dumps(reward))
+    assert copied == reward
+    assert copied.fingerprint() == reward.fingerprint()
+    assert repr(copied) == repr(reward)
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        assert pool.submit(_values, reward, samples).result(timeout=120) == approx(values, abs=1e-5)
+
+
+def _values(reward: Any, samples: list[Any]) -> list[float]:
+    return [score.value for score in reward.evaluate(samples)]
