@@ -97,12 +97,11 @@ def import_root(root: Path, tag: str = DEFAULT_TAG) -> str:
     (root / "prog").mkdir(exist_ok=True)
     client = connect()
     try:
-        with tempfile.TemporaryFile() as packed:
-            with tarfile.open(fileobj=packed, mode="w") as archive:
+        with tempfile.NamedTemporaryFile(suffix=".tar") as packed:
+            with tarfile.open(packed.name, mode="w") as archive:
                 archive.add(root, arcname=".", filter=_kept)
-            packed.seek(0)
             name, _, version = tag.partition(":")
-            client.api.import_image_from_stream(packed, repository=name, tag=version or "latest")
+            client.api.import_image_from_file(packed.name, repository=name, tag=version or "latest")
         return str(client.api.inspect_image(tag)["Id"])
     finally:
         client.close()
