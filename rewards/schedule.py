@@ -48,14 +48,47 @@ def swiss_pairs(
     [(0, 2), (1, 3)]
     """
     table = sorted(range(len(points)), key=lambda i: (-points[i], i))
+    outs: list[int | None] = [None]
     if len(table) % 2:
         fewest = min(byes)
-        table.remove(next(i for i in reversed(table) if byes[i] == fewest))
+        outs = [i for i in reversed(table) if byes[i] == fewest]
+    budget = [_SEARCH]
+    for out in outs:
+        found = _fresh([i for i in table if i != out], met, budget)
+        if found is not None:
+            return found
+    rest = [i for i in table if i != outs[0]]
     pairs = []
-    while table:
-        first = table.pop(0)
-        fresh = (j for j in table if (min(first, j), max(first, j)) not in met)
-        second = next(fresh, table[0])
-        table.remove(second)
-        pairs.append((min(first, second), max(first, second)))
+    while rest:
+        first = rest.pop(0)
+        second = next((j for j in rest if _pair(first, j) not in met), rest[0])
+        rest.remove(second)
+        pairs.append(_pair(first, second))
     return pairs
+
+
+#: Steps of the search for a round without repeats.
+_SEARCH = 5_000
+
+
+def _fresh(
+    table: list[int], met: set[tuple[int, int]], budget: list[int]
+) -> list[tuple[int, int]] | None:
+    """Pairs of neighbours who have not met, by backtracking; None where there are none."""
+    if not table:
+        return []
+    budget[0] -= 1
+    if budget[0] < 0:
+        return None
+    first, *others = table
+    for second in others:
+        pair = _pair(first, second)
+        if pair not in met:
+            rest = _fresh([i for i in others if i != second], met, budget)
+            if rest is not None:
+                return [pair, *rest]
+    return None
+
+
+def _pair(i: int, j: int) -> tuple[int, int]:
+    return (min(i, j), max(i, j))

@@ -129,7 +129,7 @@ class _Field:
         return Pair(a.prompt, a.completion, b.completion, a.columns)
 
     def swiss(self) -> list[tuple[int, int]]:
-        if len(self.entrants) < 2:
+        if len(self.entrants) < 2 or len(self.met) == len(all_pairs(len(self.entrants))):
             return []
         pairs = swiss_pairs(self.points, self.met, self.byes)
         playing = {i for pair in pairs for i in pair}
