@@ -12,6 +12,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
+from assay import cli_sandbox
 from assay._version import __version__
 from assay.errors import AssayError, ConfigError
 
@@ -22,6 +23,9 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+
+app.add_typer(cli_sandbox.app, name="sandbox")
 
 
 def main() -> None:
