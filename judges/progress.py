@@ -39,6 +39,7 @@ class Terminal:
         self._complaints = 0
         self._total = self._already = self._count = 0
         self._begun = self._told = 0.0
+        self._told_count = 0
         self._bar: Progress | None = None
         self._task = TaskID(0)
 
@@ -53,7 +54,7 @@ class Terminal:
     ) -> None:
         if self._bar is not None:
             self._bar.stop()
-        elif self._begun and not self._quiet:
+        elif self._begun and not self._quiet and self._count > self._told_count:
             self._tell()
         if self._complaints > MOST_COMPLAINTS:
             more = self._complaints - MOST_COMPLAINTS
@@ -117,7 +118,7 @@ class Terminal:
             f"{self._already + self._count:,} of {self._total:,} rows, {rate:,.1f} rows/s{eta}",
             highlight=False,
         )
-        self._told = now
+        self._told, self._told_count = now, self._count
 
 
 class _Rate(ProgressColumn):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from array import array
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -14,6 +15,8 @@ QUANTILES = (0.1, 0.5, 0.9)
 BINS = 12
 #: Distinct notes kept per leaf; a reward that writes a new one for every row must not fill memory.
 MOST_NOTES = 1000
+_NUMBER = re.compile(r"(?<![\w.])\d+([.,]\d+)*(?!\w)")
+_SHORTEST_KIND = 16  # "sandbox" or "KeyError" alone would say nothing
 _BARS = " ▁▂▃▄▅▆▇█"
 
 
@@ -26,7 +29,7 @@ class LeafSummary:
         passed: Rows with full marks.
         judged: Rows that say whether they have full marks.
         values: The scored values.
-        notes: Rows by status and note, for every row without full marks.
+        notes: Rows by status and kind of note, for every row without full marks.
     """
 
     states: Counter[str] = field(default_factory=Counter)
@@ -45,7 +48,7 @@ class LeafSummary:
             self.judged += 1
             self.passed += score["passed"]
         if score["note"] and score["passed"] is not True:
-            key = (status, " ".join(score["note"].split())[:300])
+            key = (status, kind_of_note(score["note"]))
             if key not in self.notes and len(self.notes) >= MOST_NOTES:
                 key = (status, "other notes")
             self.notes[key] += 1
@@ -129,6 +132,19 @@ def leaf_of(row: Mapping[str, Any], path: str) -> Mapping[str, Any]:
             part = {"value": None, "status": status, "passed": None, "parts": {}, "note": ""}
         score = part
     return score
+
+
+def kind_of_note(note: str) -> str:
+    """What many notes have in common: numbers become N, details after a colon are cut.
+
+    >>> kind_of_note("3 of 7 tests passed; WA: f(2) == 4: got 5")
+    'N of N tests passed; WA'
+    >>> kind_of_note("sandbox: bwrap is missing")
+    'sandbox: bwrap is missing'
+    """
+    text = _NUMBER.sub("N", " ".join(note.split()))
+    end = text.find(": ", _SHORTEST_KIND)
+    return (text if end < 0 else text[:end])[:300]
 
 
 def sparkline(counts: Sequence[int]) -> str:

@@ -9,7 +9,15 @@ import pytest
 from rich.console import Console
 
 from assay.diagnostics import leaf_scores
-from assay.judges.summary import BINS, MOST_NOTES, LeafSummary, Summary, leaf_of, sparkline
+from assay.judges.summary import (
+    BINS,
+    MOST_NOTES,
+    LeafSummary,
+    Summary,
+    kind_of_note,
+    leaf_of,
+    sparkline,
+)
 from assay.judges.summary_table import print_summary
 from assay.rewards import Reward, Route, Score, Term, WeightedSum
 from tests.judges import toy_rewards
@@ -67,10 +75,25 @@ def test_sparkline() -> None:
     assert sparkline([1, 10_000]) == "▁█"  # one row in ten thousand still shows
 
 
+@pytest.mark.parametrize(
+    ("note", "kind"),
+    [
+        ("only 12 characters", "only N characters"),
+        ("1,234.5 of 7 tests passed; TLE", "N of N tests passed; TLE"),
+        ("0 of 3 tests passed; RE: exit status 1", "N of N tests passed; RE"),
+        ("python3 and x86_64 stay", "python3 and x86_64 stay"),
+        ("KeyError: boom", "KeyError: boom"),
+        ("two\n  lines", "two lines"),
+    ],
+)
+def test_notes_are_counted_by_kind(note: str, kind: str) -> None:
+    assert kind_of_note(note) == kind
+
+
 def test_notes_do_not_fill_memory() -> None:
     leaf = LeafSummary()
     for i in range(3 * MOST_NOTES):
-        leaf.add(scored(0.0, False, f"note {i}"))
+        leaf.add(scored(0.0, False, f"note{i}"))
     assert len(leaf.notes) == MOST_NOTES + 1
     assert leaf.notes[("scored", "other notes")] == 2 * MOST_NOTES
 
@@ -120,6 +143,6 @@ def test_reasons_name_status_and_count() -> None:
     summary.add({"id": 2, **scored(1.0, True, "notes of full marks are no reason")})
     summary.add({"id": 3, **Score.abstain("the judge could not decide").to_json()})
     text = drawn(summary, toy_rewards.brief, 100)
-    assert "below full marks" in text and "3 \N{MULTIPLICATION SIGN} 2 of 4 tests passed" in text
+    assert "below full marks" in text and "3 \N{MULTIPLICATION SIGN} N of N tests passed" in text
     assert "abstained" in text and "1 \N{MULTIPLICATION SIGN} the judge could not decide" in text
     assert "no reason" not in text
