@@ -188,7 +188,8 @@ class ModelCard:
         return (
             f"P(A preferred) = sigmoid({score} / T) with T = {found.temperature:.4f}, fitted on "
             f"the {found.pairs:,} held-out pairs that the metrics are of; cross-entropy there "
-            f"{found.cross_entropy_before:.4f} with T = 1, {found.cross_entropy_after:.4f} with T.{limit}"
+            f"{found.cross_entropy_before:.4f} with T = 1, {found.cross_entropy_after:.4f} with T."
+            f"{limit}"
         )
 
     def _licence(self) -> str:
