@@ -53,7 +53,11 @@ class Calls(Invocation):
     def method_call(self, callee: Member, node: Call) -> Value:
         """`owner.name(...)`."""
         name = callee.name
-        if name in self.methods and not self.is_library_owner(callee.owner):
+        if (
+            self.has_method(name, len(node.arguments))
+            and not self.is_library_owner(callee.owner)
+            and not (self.is_wrapped(name) and type(callee.owner) is Member)
+        ):
             self.value(callee.owner)
             return self.invoke_method(name, self.arguments(node), node)
         field = self.lookup("." + name)
@@ -74,8 +78,27 @@ class Calls(Invocation):
                 return module
         return self.library_method(name, owner, arguments, node)
 
+    def is_wrapped(self, name: str) -> bool:
+        """Whether a method that is being read shares its name with what it wraps."""
+        known = name in library.READERS or name in library.METHODS or name == "write"
+        return known and any(frame.function.name == name for frame in self.active)
+
+    def has_method(self, name: str, count: int) -> bool:
+        """Whether the program defines a method of this name that takes so many arguments."""
+        return any(
+            len(method.parameters) - self.receivers(method) >= count
+            or (method.types and ("..." in method.types[-1] or method.types[-1] == "[]"))
+            or self.language == "python"
+            for method in self.methods.get(name, ())
+        )
+
     def is_library_owner(self, owner: Node) -> bool:
-        """Whether a method's owner is plainly a value of the library."""
+        """Whether a method's owner is plainly a value or module of the library."""
+        root = owner
+        while type(root) is Member:
+            root = root.owner
+        if type(root) is Name and root is not owner and self.lookup(root.id) is None:
+            return root.id not in ("self", "this") and root.id not in self.classes
         value = self.quietly(owner) if type(owner) in (Name, Index, Member) else None
         return value is not None and value.is_collection
 
@@ -84,7 +107,7 @@ class Calls(Invocation):
     ) -> Value | None:
         """`module.function(...)`, or a method of something unknown."""
         if name in library.CONSTRUCTORS and not arguments:
-            return Value(library.CONSTRUCTORS[name], depth=len(self.stack))
+            return Value(self.kind_made(name), depth=len(self.stack))
         known = (
             name in library.FUNCTIONS or name in library.NUMBERS or name in library.COMBINATIONS
             or name in ("max", "min", "pow", "range", "map", "filter", "append", "Scan", "Fscan")
@@ -192,6 +215,8 @@ class Calls(Invocation):
             )  # fmt: skip
         elif kind == "key" and owner.kind in ("tree", "heap"):
             amount = cost.log(size)
+        if owner.row or (owner.read and kind == "n" and result in ("list", "text", "same")):
+            amount = ONE
         self.charge(amount, node.line, _WHY.get(kind, ""))
         return self.result(result, owner)
 
@@ -282,9 +307,8 @@ class Calls(Invocation):
             result = self.repeat(function, [element], count, node)
         if name == "filter":
             result = element
-        made = Value("lazy", count, element=result)
-        if items.kind == "line":
-            made.kind = "lazy"
+        made = items.like("lazy", count) if items.is_collection else Value("lazy", count)
+        made.element, made.ragged = result, False
         return made
 
     def converted(self, function: Node, element: Value, node: Node) -> Value:

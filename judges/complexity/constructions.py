@@ -63,7 +63,7 @@ class Constructions(Inputs):
             return Value("object")
         if node.type == "StringTokenizer" and arguments:
             return Value("line", arguments[0].size, element=CHARACTER)
-        if node.type in library.CONSTRUCTORS:
+        if node.type in library.CONSTRUCTORS or (node.type == "map" and self.language == "cpp"):
             return self.collection(node.type, node, arguments)
         if node.type in library.NUMBERS and arguments:
             return self.to_number(arguments[0], node)
@@ -73,6 +73,8 @@ class Constructions(Inputs):
         """An array of known sizes; making it costs their product."""
         sizes = [self.value(size) for size in node.sizes or ()]
         element: Value | None = Value("num") if not node.type[:1].isupper() else None
+        if node.type in library.CONSTRUCTORS:
+            element = Value(self.kind_made(node.type), depth=len(self.stack))
         if node.type in ("String", "string"):
             element = Value("text", self.line_length(node), element=CHARACTER)
         total = ONE
@@ -86,15 +88,15 @@ class Constructions(Inputs):
 
     def collection(self, name: str, node: Node, arguments: list[Value]) -> Value:
         """A collection of the library from nothing, a size, or another collection."""
-        kind = library.CONSTRUCTORS[name]
-        if name in ("map", "array") and self.language == "python":
-            kind = "list"
+        kind = self.kind_made(name)
         depth = len(self.stack)
         collections = [a for a in arguments if a.is_collection]
         if collections and name not in ("vector",):
             source = collections[0]
             size = source.size
             amount = cost.times(size, cost.log(size)) if kind == "tree" else size
+            if source.row or (source.read and kind in ("list", "deque")):
+                amount = ONE
             self.charge(amount, node.line, "copies a collection")
             element = source.element
             if source.kind in ("line", "text", "token"):
@@ -151,7 +153,9 @@ class Constructions(Inputs):
             inside, self.multiple = self.multiple, before
             for name, value in scope.items():
                 self.scopes[0][name] = value
-        if at == len(node.clauses) - 1:
+        if at == 0 and (over.row or (over.read and len(node.clauses) == 1)):
+            made.read, made.row = True, over.row
+        elif at == len(node.clauses) - 1:
             self.charge_once(inside, node.line, "comprehension")
         made.size = cost.times(made.size, count)
         if at == 0:
@@ -176,7 +180,11 @@ class Constructions(Inputs):
             self.grow(target, value.size)
             target.element = target.element or value.element
             return
-        if type(node.target) in (Index,):
+        if type(node.target) is Index:
+            owner = self.quietly_value(node.target.owner)
+            if owner is not None and owner.kind in ("map", "tree"):
+                self.grow(owner, ONE)
+                self.charge_key(owner, node.line)
             return
         if target.kind != "num":
             return
@@ -229,8 +237,9 @@ class Constructions(Inputs):
         if name in ("split", "split_whitespace"):
             length = owner.size
             if owner.kind in ("line", "token"):
-                element = self.token(node)
-                return Value("list", length, None, element, None, len(self.stack))
+                words = owner.like("list", length, len(self.stack))
+                words.element = self.token(node)
+                return words
             self.charge(length, node.line, "splits a text")
             element = Value("text", length, element=CHARACTER)
             return Value("list", length, None, element, None, len(self.stack))
@@ -340,6 +349,8 @@ class Constructions(Inputs):
             gap = self.gap(node.arguments[0], node.arguments[1])
             if gap is not None:
                 size = gap
+        if len(arguments) > 2 and first.is_collection and self.language in ("java", "go"):
+            size = arguments[2].size  # sort(array, from, to)
         owner = first if first.is_collection else Value("list", size)
         owner = owner.like(owner.kind, size, owner.depth)
         if name in ("sort", "stable_sort"):

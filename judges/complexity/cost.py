@@ -152,7 +152,9 @@ def _within(small: Term, large: Term) -> bool:
     powers = {name: (power, logs) for name, power, logs in large}
     if any(p < 0 for p, _ in powers.values()):
         return False
+    mine = {name: power for name, power, _ in small}
     return all(
-        (p, q) <= powers.get(name, (0.0, 0.0)) or "^" + name in powers or "!" + name in powers
+        (p, q) <= powers.get(name, (0.0, 0.0))
+        or any(powers.get(e + name, (0.0, 0.0))[0] > mine.get(e + name, 0.0) for e in "^!")
         for name, p, q in small
     )

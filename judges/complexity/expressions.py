@@ -30,6 +30,7 @@ from assay.judges.complexity.ir import (
 )
 from assay.judges.complexity.values import CHARACTER, CONSTANT, NONE, Value, number
 
+_SEARCHED = frozenset({"list", "text", "tuple", "line", "token", "deque", "lazy"})
 _ARITHMETIC = frozenset({"+", "-", "*", "/", "//", "%", "**", "<<", ">>", "&", "|", "^"})
 
 
@@ -162,7 +163,7 @@ class Expressions(Calls):
                 size = high.size
         elif node.low is not None and low.number is not None and low.number < 0:
             size = ONE
-        if self.language != "go":
+        if self.language != "go" and not owner.row:
             self.charge(size, node.line, "copies a slice")
         kind = owner.kind if owner.is_collection else "any"
         made = owner.like("text" if kind in ("line", "token") else kind, size, len(self.stack))
@@ -177,7 +178,7 @@ class Expressions(Calls):
             return values[0]
         if sign in ("in", "not in"):
             owner = values[1]
-            if owner.kind in ("list", "text", "tuple", "line", "token", "deque", "lazy"):
+            if owner.kind in _SEARCHED and not owner.row:
                 self.charge(owner.size, node.line, "searches a list or text from its start")
             self.charge_key(owner, node.line)
             return CONSTANT
@@ -205,7 +206,8 @@ class Expressions(Calls):
             return owner
         else:
             return CONSTANT
-        self.charge(size, node.line, "builds a list or text")
+        if not owner.row:
+            self.charge(size, node.line, "builds a list or text")
         kind = "text" if owner.kind in ("line", "token") else owner.kind
         return owner.like(kind, size, len(self.stack))
 

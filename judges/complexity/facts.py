@@ -58,6 +58,7 @@ class LoopFacts:
     breaks: list[Node] = field(default_factory=list)
     takes: set[str] = field(default_factory=set)
     puts: set[str] = field(default_factory=set)
+    calls: set[str] = field(default_factory=set)
     once: bool = False
     reads: bool = False
 
@@ -127,6 +128,12 @@ def assigned(nodes: list[Node]) -> set[str]:
                     found.add(name)
         elif type(node) is ForEach:
             found |= names_in(node.target)
+        elif type(node) is Call:
+            name = key_of(node.callee).lstrip(".")
+            if name in ("fill", "memset", "assign", "clear") and type(node.callee) is Member:
+                found.add(key_of(node.callee.owner))
+            if name in ("fill", "memset") and node.arguments:
+                found.add(key_of(node.arguments[0]))
     return found
 
 
@@ -149,6 +156,7 @@ def _note(nodes: list[Node], facts: LoopFacts) -> None:
 
 def _note_call(call: Call, facts: LoopFacts) -> None:
     callee = call.callee
+    facts.calls.add(key_of(callee).lstrip("."))
     if type(callee) is Member:
         owner = key_of(callee.owner)
         if callee.name in TAKES:

@@ -47,11 +47,19 @@ class Inputs(Machine):
                     self.bind(
                         argument, Value("line", self.line_length(argument), element=CHARACTER)
                     )
-            return Value("line", self.line_length(node), element=CHARACTER)
+            return self.line_read(node)
         if kind == "lines":
-            line = Value("line", self.line_length(node), element=CHARACTER)
+            line = self.line_read(node)
+            line.row = True
             return Value("list", self.fresh(node, "lines"), element=line, depth=len(self.stack))
         return Value("line", self.fresh(node, "all"), element=CHARACTER)
+
+    def line_read(self, node: Node) -> Value:
+        """A line of input, one of many where a loop reads it."""
+        line = Value("line", self.line_length(node), element=CHARACTER)
+        line.read = True
+        line.row = any(not cost.is_constant(count) for count in self.stack)
+        return line
 
     def scan(self, node: Call) -> Value:
         """`scanf`, `cin >> a >> b`, `fmt.Scan`: every variable becomes input."""
@@ -86,8 +94,8 @@ class Inputs(Machine):
         base = kind.split("<")[0].split("::")[-1].strip("&* ")
         if base in _TEXTS:
             return Value("text", ONE, element=CHARACTER, depth=depth)
-        if base in library.CONSTRUCTORS and base not in _NUMBERS:
-            made = Value(library.CONSTRUCTORS[base], depth=depth)
+        if (base in library.CONSTRUCTORS or base == "map") and base not in _NUMBERS:
+            made = Value(self.kind_made(base), depth=depth)
             if given is not None:
                 made.size = given.size
             return made
@@ -96,6 +104,11 @@ class Inputs(Machine):
         if base in ("char", "byte"):
             return CHARACTER
         return CONSTANT if base in _NUMBERS else Value("any")
+
+    def kind_made(self, name: str) -> str:
+        """The kind of collection that a constructor makes in this language."""
+        special = library.KINDS_IN.get(self.language, {})
+        return special.get(name) or library.CONSTRUCTORS[name]
 
     def parameter(self, kind: str, node: Node, index: int) -> Value:
         """The value of a parameter of a function that is judged by itself."""
@@ -109,7 +122,7 @@ class Inputs(Machine):
         if "[" in text or base.lower() in ("list", "vec", "vector", "sequence", "iterable"):
             return Value("list", size, element=inner)
         if base in library.CONSTRUCTORS and base not in _TEXTS and base not in ("int",):
-            return Value(library.CONSTRUCTORS[base], size, element=inner)
+            return Value(self.kind_made(base), size, element=inner)
         if base in _TEXTS:
             return Value("text", size, element=CHARACTER)
         if base in ("boolean", "bool", "char"):

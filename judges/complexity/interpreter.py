@@ -13,6 +13,7 @@ from assay.judges.complexity import cost
 from assay.judges.complexity.cost import ONE, ZERO, Cost
 from assay.judges.complexity.expressions import Expressions
 from assay.judges.complexity.facts import (
+    PUTS,
     READS,
     LoopFacts,
     assigned,
@@ -230,6 +231,8 @@ class Interpreter(Expressions):
         self.charge_once(inside, line, trips.why)
         self.loops.append(_OpenLoop(before, count, resets, targets))
         self.stack.append(ONE if is_test else count)
+        if not self.quiet and not cost.is_constant(count):
+            self.grow_ahead(body)
         try:
             yield
         finally:
@@ -246,6 +249,23 @@ class Interpreter(Expressions):
                 else:
                     self.flag("the number of test cases is left out")
                 self.charge_once(cost.times(before, body_cost), line, "")
+
+    def grow_ahead(self, body: list[Node]) -> None:
+        """Collections that a loop fills are long in its later runs already."""
+        key = id(body[0]) if body else 0
+        if key not in self.put_cache:
+            self.put_cache[key] = [
+                part.callee.owner.id
+                for part in walk(body)
+                if type(part) is Call
+                and type(part.callee) is Member
+                and part.callee.name in PUTS
+                and type(part.callee.owner) is Name
+            ]
+        for name in self.put_cache[key]:
+            value = self.lookup(name)
+            if value is not None and value.depth < len(self.stack):
+                self.grow(value, ONE)
 
     def resets_of(self, body: list[Node]) -> set[str]:
         """Names that a loop's body sets anew."""
@@ -276,16 +296,37 @@ class Interpreter(Expressions):
             return False
         if count != cost.of(self.numbers[0]):
             return False
-        for part in walk(node.body):
-            if type(part) is Call:
-                name = key_of(part.callee).lstrip(".")
-                found = self.lookup(name)
-                known = self.methods.get(name, []) if found is None else [found.function]
-                if name in READS or any(f is not None and self.reads_input(f) for f in known):
-                    self.numbers.clear()
-                    self.header.clear()
-                    return True
+        if self.reads_scalar(node.body, 3):
+            self.numbers.clear()
+            self.header.clear()
+            return True
         return False
+
+    def reads_scalar(self, body: list[Node], depth: int) -> bool:
+        """Whether statements, or functions that they call, read something into a name."""
+        for part in walk(body):
+            if (
+                type(part) is Assign
+                and type(part.target) in (Name, Items)
+                and part.value is not None
+            ):
+                for inner in walk([part.value]):
+                    if type(inner) is Call:
+                        name = key_of(inner.callee).lstrip(".")
+                        if name in READS or self.is_reader(name):
+                            return True
+            elif type(part) is Call and depth:
+                for function in self.functions_named(key_of(part.callee).lstrip(".")):
+                    if self.reads_scalar(function.body, depth - 1):
+                        return True
+        return False
+
+    def functions_named(self, name: str) -> list[Function]:
+        """Functions and methods of the program with this name."""
+        value = self.lookup(name)
+        if value is not None and value.function is not None:
+            return [value.function]
+        return self.methods.get(name, [])
 
     # -- binding --------------------------------------------------------------------------------
 

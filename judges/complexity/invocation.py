@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from assay.judges.complexity import cost
 from assay.judges.complexity.constructions import Constructions
 from assay.judges.complexity.cost import ONE, ZERO, Cost
-from assay.judges.complexity.facts import function_facts, names_in
+from assay.judges.complexity.facts import function_facts, key_of, names_in
 from assay.judges.complexity.ir import Call, ForEach, Function, New, Node, walk
 from assay.judges.complexity.recursion import Again, Frame, solve
 from assay.judges.complexity.values import CONSTANT, NONE, Value
@@ -23,9 +23,10 @@ class Invocation(Constructions):
         super().__init__(language)
         self.active: list[Frame] = []
         self.paths: list[tuple[int, int]] = []
-        self.results: dict[tuple[object, ...], tuple[Cost, Value]] = {}
+        self.results: dict[tuple[object, ...], tuple[Cost, Value, frozenset[str]]] = {}
         self.rows: list[tuple[set[str], Cost]] = []
         self.called = False
+        self.tables: frozenset[str] = frozenset()
 
     if TYPE_CHECKING:
 
@@ -37,6 +38,9 @@ class Invocation(Constructions):
         own = 1 if self.language == "python" else 0
         fitting = [m for m in methods if len(m.parameters) - self.receivers(m) == len(arguments)]
         result: Value = NONE
+        active = {id(frame.function) for frame in self.active}
+        if len(fitting) > 1 and name == "run":
+            fitting = [m for m in fitting if id(m) not in active] or fitting
         for method in (fitting or methods)[:3]:
             given = arguments
             if self.receivers(method) and own:
@@ -68,8 +72,8 @@ class Invocation(Constructions):
         facts = function_facts(function)
         key = (id(function), *(_summary(argument) for argument in arguments), bool(self.quiet))
         if not facts.reads and key in self.results:
-            total, result = self.results[key]
-            self.charge(total, node.line, "calls a function")
+            total, result, tables = self.results[key]
+            self.charge_call(total, tables, node, function)
             return result
         total, result = self.run(function, arguments, node, scopes)
         reads = self.reads_input(function)
@@ -77,9 +81,29 @@ class Invocation(Constructions):
             if function.result in _SCALARS or (result.kind == "num" and self.language != "python"):
                 result = self.input_number(node)
         if not reads:
-            self.results[key] = (total, result)
-        self.charge(total, node.line, "calls a function")
+            self.results[key] = (total, result, self.tables)
+        self.charge_call(total, self.tables, node, function)
         return result
+
+    def charge_call(
+        self, total: Cost, tables: frozenset[str], node: Node, function: Function
+    ) -> None:
+        """Charge a call; calls that share what they have visited share their cost."""
+        if not tables or not self.loops:
+            self.charge(total, node.line, "calls a function")
+            return
+        arguments = node.arguments if isinstance(node, Call) else []
+        shared = set(tables)
+        for position, name in enumerate(function.parameters):
+            if name in tables and position < len(arguments):
+                shared.add(key_of(arguments[position]))
+        outer = self.multiple
+        for loop in reversed(self.loops):
+            if loop.resets & shared:
+                break
+            outer = loop.before
+        self.charge_once(cost.times(outer, total), node.line, "visits what is left")
+        self.charge(ONE, node.line, "")
 
     def reads_input(self, function: Function, depth: int = 4) -> bool:
         """Whether a function, or one that it calls, reads input."""
@@ -95,6 +119,41 @@ class Invocation(Constructions):
                 if self.reads_input(value.function, depth - 1):
                     return True
         return False
+
+    def reads_characters(self, name: str, depth: int = 3) -> bool:
+        """Whether a name is a function, without loops of its own, that reads one character."""
+        value = self.lookup(name)
+        found = [value.function] if value is not None and value.function else []
+        functions = found or self.methods.get(name, [])
+        if not functions:
+            return name in ("getchar", "getc", "read") and self.language != "python"
+        for function in functions:
+            if function is None:
+                continue
+            facts = function_facts(function)
+            if (
+                not facts.loops
+                and depth
+                and any(
+                    self.reads_characters(inner, depth - 1)
+                    for inner in facts.calls - {function.name}
+                )
+            ):
+                return True
+            if (
+                not facts.loops
+                and facts.calls & {"read", "getchar"}
+                and function.name in facts.calls
+            ):
+                return True
+        return False
+
+    def is_reader(self, name: str) -> bool:
+        """Whether a name is a function of the program that reads input."""
+        value = self.lookup(name)
+        if value is not None and value.function is not None:
+            return self.reads_input(value.function)
+        return any(self.reads_input(method) for method in self.methods.get(name, ()))
 
     def run(
         self,
@@ -126,9 +185,11 @@ class Invocation(Constructions):
         try:
             self.read(function.body)
             total = self.sum or ONE
+            self.tables = frozenset()
             if frame.again:
                 solution = solve(frame, total, self)
                 total = solution.total
+                self.tables = solution.tables
                 self.doubts.append(solution.sure)
                 self.notes.append((cost.times(self.outer, total), function.line,
                                    f"recursion: {solution.why}"))  # fmt: skip

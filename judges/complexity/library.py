@@ -96,7 +96,7 @@ CONSTRUCTORS = {
         "set": "HashSet LinkedHashSet unordered_set Set set frozenset BitSet bitset EnumSet",
         "map": "HashMap LinkedHashMap unordered_map Map Hashtable dict defaultdict Counter "
         "OrderedDict EnumMap ConcurrentHashMap Object",
-        "tree": "TreeSet TreeMap map multiset multimap BTreeMap BTreeSet SortedList SortedSet "
+        "tree": "TreeSet TreeMap multiset multimap BTreeMap BTreeSet SortedList SortedSet "
         "SortedDict SortedMap NavigableMap NavigableSet ConcurrentSkipListSet",
         "heap": "PriorityQueue priority_queue BinaryHeap",
         "deque": "ArrayDeque Deque deque Queue queue stack VecDeque LinkedBlockingDeque",
@@ -104,6 +104,9 @@ CONSTRUCTORS = {
     }.items()
     for name in names.split()
 }
+
+#: Kinds that differ from the above in one language.
+KINDS_IN = {"cpp": {"map": "tree", "set": "tree"}, "python": {"Queue": "deque"}}
 
 #: What reads input, and what it gives: a token, a whole line, all the lines, or a number.
 READERS = {

@@ -50,6 +50,7 @@ class Machine:
         self.quiet = 0
         self.reset_cache: dict[int, set[str]] = {}
         self.loop_cache: dict[int, LoopFacts] = {}
+        self.put_cache: dict[int, list[str]] = {}
         self.reading_loop: Loop | None = None
 
     # -- names ----------------------------------------------------------------------------------

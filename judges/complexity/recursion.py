@@ -57,26 +57,31 @@ class Solution:
     total: Cost
     why: str
     sure: float = 1.0
+    tables: frozenset[str] = frozenset()
 
 
 def solve(frame: Frame, local: Cost, run: Machine) -> Solution:
     """The total cost over all calls."""
     function = frame.function
     facts = function_facts(function)
+    if facts.reads and not any(again.arguments for again in frame.again):
+        return Solution(local, "tries to read once more", 0.9)
     kinds = [_kind(function, again) for again in frame.again]
     calls, looped = _most(frame.again)
     kept = _kept(function, facts)
     if any(name in CACHES for name in function.decorators) or kept == "memo":
         states = _states(frame, facts, run, kinds)
-        return Solution(cost.times(states, local), "keeps results: states times work in one", 0.85)
+        tables = frozenset(name for name, *_ in facts.stores) & facts.tables
+        total = cost.times(states, local)
+        return Solution(total, "keeps results: states times work in one", 0.85, tables)
     rows = [again.row for again in frame.again if again.row is not None]
     if kept == "visited" or (rows and kept != "backtracking"):
         states = _visited(facts, run)
         for row in rows:
             states = cost.plus(states, row)
-        return Solution(
-            cost.plus(cost.times(states, local), frame.shared), "visits each state once", 0.85
-        )
+        tables = frozenset(name for name, *_ in facts.stores) & facts.tables
+        total = cost.plus(cost.times(states, local), frame.shared)
+        return Solution(total, "visits each state once", 0.85, tables)
     size = _size(frame, facts, run, kinds)
     if kinds and all(kind in ("half", "split") for kind in kinds) and not looped:
         return _divided(max(calls, 1), size, local)
@@ -304,8 +309,18 @@ def _states(frame: Frame, facts: FunctionFacts, run: Machine, kinds: list[str]) 
 def _visited(facts: FunctionFacts, run: Machine) -> Cost:
     """Size of the smallest table that marks what has been visited."""
     found: list[Cost] = []
+    dimensions = 1
     for _, target, _, _ in facts.stores:
         if isinstance(target, Index):
             found.extend(run.tables_in(target))
+            depth, owner = 1, target.owner
+            while isinstance(owner, Index):
+                depth, owner = depth + 1, owner.owner
+            dimensions = max(dimensions, depth)
     growing = [size for size in found if not cost.is_constant(size)]
-    return min(growing, key=cost.degree) if growing else run.largest_table()
+    if growing:
+        return min(growing, key=cost.degree)
+    states = ONE
+    for _ in range(min(dimensions, 4)):
+        states = cost.times(states, run.largest_table())
+    return states

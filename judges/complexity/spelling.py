@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+import re
 from fractions import Fraction
 from itertools import pairwise
 
 from assay.judges.complexity.growth import LOG_ALPHA, LOG_STAR, Gauge, Monomial
 
 _CLOSE = 1e-8
+_WORD_LAST = re.compile(r"[A-Za-z]\w+$")
+_WORD_FIRST = re.compile(r"[A-Za-z]\w")
 
 
 def spell(of: Monomial) -> str:
@@ -28,7 +31,7 @@ def _joined(parts: list[str]) -> str:
     """Product; two words need their sign, `rows * cols`."""
     text = "".join(parts[:1])
     for before, part in pairwise(parts):
-        words = before.isidentifier() and part.isidentifier() and len(before) > 1 < len(part)
+        words = _WORD_LAST.search(before) and _WORD_FIRST.match(part)
         text += (" * " if words else " ") + part
     return text
 

@@ -6,6 +6,7 @@ import math
 import threading
 from collections.abc import Sequence
 from functools import cache
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from assay.errors import ConfigError
@@ -180,17 +181,22 @@ def _evidence(total: Cost, machine: Interpreter, names: dict[str, str]) -> tuple
     return tuple(lines)
 
 
+_LOWERINGS = {
+    "python": ("lowering_python", "PythonLowering"),
+    "java": ("lowering_java", "JavaLowering"),
+    "c": ("lowering_c", "CLowering"),
+    "cpp": ("lowering_c", "CLowering"),
+    "javascript": ("lowering_javascript", "JavaScriptLowering"),
+    "go": ("lowering_go", "GoLowering"),
+    "rust": ("lowering_rust", "RustLowering"),
+}
+
+
 @cache
 def _lowering(language: str) -> Lowering:
-    if language == "python":
-        from assay.judges.complexity.lowering_python import PythonLowering
-
-        return PythonLowering()
-    if language == "java":
-        from assay.judges.complexity.lowering_java import JavaLowering
-
-        return JavaLowering()
-    raise ConfigError(language)
+    module, name = _LOWERINGS[language]
+    made: Lowering = getattr(import_module(f"assay.judges.complexity.{module}"), name)()
+    return made
 
 
 _local = threading.local()

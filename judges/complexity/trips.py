@@ -53,6 +53,8 @@ def trips_of(loop: Loop, facts: LoopFacts, run: Interpreter) -> Trips:
     """The trips of a loop, before its body is read."""
     if facts.once:
         return Trips(ONE, "leaves at the end of its first run")
+    if not loop.update and any(run.reads_characters(name) for name in facts.calls):
+        return Trips(ONE, "reads one token letter by letter", sure=0.9)
     found: list[Trips] = []
     for test in facts.tests:
         found.extend(_conjuncts(test, True, facts, run))
@@ -71,9 +73,18 @@ def trips_of(loop: Loop, facts: LoopFacts, run: Interpreter) -> Trips:
 
 
 def _reads_line(change: Change) -> bool:
+    value = change.value
+    return type(value) is Call and key_of(value.callee).lstrip(".") in (
+        "readLine", "readline", "nextLine", "input",
+    )  # fmt: skip
+
+
+def _is_read(change: Change, run: Interpreter) -> bool:
+    """Whether a name gets something from the input, perhaps through a function that reads."""
+    if change.kind == "read":
+        return True
     return change.value is not None and any(
-        type(part) is Call
-        and key_of(part.callee).lstrip(".") in ("readLine", "readline", "nextLine")
+        type(part) is Call and run.is_reader(key_of(part.callee).lstrip("."))
         for part in walk([change.value])
     )
 
@@ -106,6 +117,7 @@ def _atom(test: Node, holds: bool, facts: LoopFacts, run: Interpreter) -> list[T
         return []
     if (found := _bisection(test, names, facts, run)) is not None:
         return [found]
+    names = [name for name in names if name.strip(".")]
     results = [_by_change(test, name, facts, run) for name in names]
     return [trip for trip in results if trip is not None]
 
@@ -186,9 +198,9 @@ _RANK = {
 def _by_change(test: Node, name: str, facts: LoopFacts, run: Interpreter) -> Trips | None:
     changes = facts.changes[name]
     kinds = {change.kind for change in changes}
-    if kinds <= {"read"}:
+    if kinds <= {"read", "set"} and any(_is_read(change, run) for change in changes):
         lines = any(_reads_line(change) for change in changes)
-        if lines and not any(type(p) is Call for p in walk([test])):
+        if lines:
             return Trips(run.fresh(test, "lines"), "runs over the lines of the input", sure=0.7)
         return Trips(ONE, "reads one token", sure=0.8)
     initial = run.lookup(name)
@@ -213,6 +225,9 @@ def _by_change(test: Node, name: str, facts: LoopFacts, run: Interpreter) -> Tri
     if best.kind in ("mod", "and"):
         size = cost.plus(start, bound)
         return Trips(cost.log(size), "drops bits or takes remainders", advancing)
+    equality = type(test) is Operation and test.sign in ("==", "!=")
+    if best.kind in ("up", "grow") and equality and cost.is_constant(bound):
+        return None  # leaving at a special value bounds nothing
     if best.kind in ("up", "grow"):
         return _growing(best, name, bound, advancing, facts, run)
     if best.kind in ("down", "shrink"):
@@ -235,6 +250,8 @@ def _stepped(
     if change.kind in ("grow", "shrink") and change.value is not None:
         stepping = [n for n in names_in(change.value) if n in facts.changes]
         kinds = {c.kind for n in stepping for c in facts.changes[n]}
+        if _exponential(change.value, facts, run):
+            return Trips(cost.log(bound), f"{why} by steps that grow exponentially", advancing)
         if "mul" in kinds:
             return Trips(cost.log(bound), f"{why} by steps that double", advancing)
         if kinds & {"up", "grow"}:
@@ -244,6 +261,15 @@ def _stepped(
             if relative is not None:
                 return Trips(relative, f"{why} by the step of an outer loop (harmonic)")
     return Trips(bound, why, advancing)
+
+
+def _exponential(value: Node, facts: LoopFacts, run: Interpreter) -> bool:
+    """Whether a step holds a counter of the loop in an exponent, perhaps through a local."""
+    values = [value]
+    for name in names_in(value):
+        values.extend(c.value for c in facts.changes.get(name, ()) if c.value is not None)
+    counters = [n for n, cs in facts.changes.items() if any(c.kind == "up" for c in cs)]
+    return any(run.power_of(part, name) == math.inf for part in values for name in counters)
 
 
 def _by_setting(

@@ -7,7 +7,20 @@ from assay.judges.complexity.ir import Function
 
 #: Kinds of collections.
 COLLECTIONS = frozenset(
-    {"list", "text", "set", "map", "tree", "heap", "deque", "tuple", "range", "lazy"}
+    {
+        "list",
+        "text",
+        "set",
+        "map",
+        "tree",
+        "heap",
+        "deque",
+        "tuple",
+        "range",
+        "lazy",
+        "line",
+        "token",
+    }
 )
 
 
@@ -22,6 +35,8 @@ class Value:
         items: The values of a tuple, where each is known.
         depth: How many loops were open when a collection was made.
         ragged: The size is the total over all rows of the collection around this one.
+        read: It is input as it was read; converting it is not charged.
+        row: It is one of many lines of input; library calls on it count as constant.
         function: What a call runs.
         scopes: The scopes in which the function was made.
     """
@@ -34,6 +49,8 @@ class Value:
         "kind",
         "number",
         "ragged",
+        "read",
+        "row",
         "scopes",
         "size",
     )
@@ -54,6 +71,8 @@ class Value:
         self.items = items
         self.depth = depth
         self.ragged = False
+        self.read = False
+        self.row = False
         self.function: Function | None = None
         self.scopes: list[dict[str, Value]] | None = None
 
@@ -65,7 +84,7 @@ class Value:
     def like(self, kind: str, size: Cost | None = None, depth: int = 0) -> Value:
         """Another collection with the same elements."""
         made = Value(kind, self.size if size is None else size, None, self.element, None, depth)
-        made.ragged = self.ragged
+        made.ragged, made.read, made.row = self.ragged, self.read, self.row
         return made
 
 

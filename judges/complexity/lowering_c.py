@@ -1,0 +1,350 @@
+"""C and C++ trees in the neutral form."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from assay.judges.complexity.ir import (
+    Assign,
+    Block,
+    Call,
+    ForEach,
+    Index,
+    Items,
+    Jump,
+    Member,
+    Name,
+    New,
+    Node,
+    Num,
+    Operation,
+)
+from assay.judges.complexity.lowering import Lowering, class_of, function_of
+
+if TYPE_CHECKING:
+    from tree_sitter import Node as Tree
+
+_DECLARATORS = frozenset(
+    {"pointer_declarator", "reference_declarator", "parenthesized_declarator", "init_declarator",
+     "array_declarator", "function_declarator", "attributed_declarator"}
+)  # fmt: skip
+
+
+class CLowering(Lowering):
+    """Handlers of the grammars of C and C++."""
+
+    def aliases(self) -> dict[str, str]:
+        return {
+            "preproc_include": "nothing",
+            "preproc_ifdef": "block",
+            "preproc_if": "block",
+            "preproc_function_def": "nothing",
+            "preproc_call": "nothing",
+            "using_declaration": "nothing",
+            "type_definition": "nothing",
+            "alias_declaration": "nothing",
+            "type_identifier": "name",
+            "primitive_type": "nothing",
+            "number_literal": "number",
+            "char_literal": "no_number",
+            "null": "no_number",
+            "true": "truth",
+            "false": "falsehood",
+            "string_literal": "text",
+            "raw_string_literal": "text",
+            "concatenated_string": "text",
+            "this": "name",
+            "field_identifier": "name",
+            "unary_expression": "unary",
+            "update_expression": "update",
+            "assignment_expression": "assignment",
+            "conditional_expression": "conditional",
+            "parenthesized_expression": "first",
+            "condition_clause": "last",
+            "expression_statement": "first",
+            "compound_statement": "block",
+            "translation_unit": "block",
+            "declaration_list": "block",
+            "for_statement": "for_loop",
+            "field_declaration": "on_declaration",
+            "call_expression": "call",
+            "pointer_expression": "pointer",
+            "cast_expression": "cast",
+            "sizeof_expression": "no_number",
+            "struct_specifier": "type",
+            "class_specifier": "type",
+            "union_specifier": "type",
+            "enum_specifier": "nothing",
+            "initializer_list": "literal",
+            "throw_statement": "throw",
+            "labeled_statement": "last",
+            "goto_statement": "nothing",
+            "else_clause": "last",
+            "access_specifier": "nothing",
+            "namespace_definition": "last",
+            "template_declaration": "last",
+            "comma_expression": "block",
+            "try_statement": "block",
+            "catch_clause": "nothing",
+            "linkage_specification": "last",
+        }
+
+    def truth(self, node: Tree) -> Node:
+        return Num(1.0, self.line(node))
+
+    def falsehood(self, node: Tree) -> Node:
+        return Num(0.0, self.line(node))
+
+    def on_preproc_def(self, node: Tree) -> Node | None:
+        value = self.spelling(node.child_by_field_name("value")).strip()
+        try:
+            number = float(value.rstrip("lLuU"))
+        except ValueError:
+            number = None
+        line = self.line(node)
+        name = self.spelling(node.child_by_field_name("name"))
+        return Assign(Name(name, line), Num(number, line), line) if number is not None else None
+
+    def on_binary_expression(self, node: Tree) -> Node:
+        made = self.binary(node)
+        if isinstance(made, Operation) and made.sign == ">>":
+            root, parts = _chain(made)
+            if isinstance(root, Call) and type(root.callee) is Name and root.callee.id == "cin":
+                return Call(root.callee, [*root.arguments, *parts], made.line)
+            if type(root) is Name and root.id in ("cin", "fin", "ss", "iss", "is", "in"):
+                return Call(Name("cin", made.line), parts, made.line)
+        if isinstance(made, Operation) and made.sign == "<<":
+            root, parts = _chain(made)
+            if isinstance(root, Block):
+                return Block([*root.items, *parts], made.line)
+            if type(root) is Name and root.id in ("cout", "cerr", "fout"):
+                return Block(parts, made.line)
+        return made
+
+    def on_qualified_identifier(self, node: Tree) -> Node | None:
+        inner = node.child_by_field_name("name")
+        return self.one(inner) if inner is not None else self.name(node)
+
+    def on_template_function(self, node: Tree) -> Node:
+        return self.field(node, "name")
+
+    def on_template_type(self, node: Tree) -> Node:
+        return self.field(node, "name")
+
+    def pointer(self, node: Tree) -> Node:
+        return self.field(node, "argument")
+
+    def cast(self, node: Tree) -> Node:
+        return self.field(node, "value")
+
+    def call(self, node: Tree) -> Node:
+        function = node.child_by_field_name("function")
+        arguments = self.arguments(node.child_by_field_name("arguments"))
+        line = self.line(node)
+        if function is not None and function.type in ("primitive_type", "template_type"):
+            kind = _base(self.spelling(function))
+            if function.type == "primitive_type":
+                return arguments[0] if arguments else Num(None, line)
+            return New(kind, arguments, line)
+        return Call(self.need(function), arguments, line)
+
+    def on_compound_literal_expression(self, node: Tree) -> Node:
+        kind = _base(self.spelling(node.child_by_field_name("type")))
+        value = self.one(node.child_by_field_name("value"))
+        items = value.items if isinstance(value, Items) else []
+        return New(kind, items, self.line(node))
+
+    def on_field_expression(self, node: Tree) -> Node:
+        name = self.spelling(node.child_by_field_name("field"))
+        owner = self.field(node, "argument")
+        if type(owner) is Name and owner.id == "this":
+            return Name(name, self.line(node))
+        return Member(owner, name, self.line(node))
+
+    def on_subscript_expression(self, node: Tree) -> Node:
+        at = node.child_by_field_name("index") or node.child_by_field_name("indices")
+        inner = self.one(at)
+        return Index(self.field(node, "argument"), inner or Num(None, 0), self.line(node))
+
+    def on_subscript_argument_list(self, node: Tree) -> Node | None:
+        return self.first(node)
+
+    def literal(self, node: Tree) -> Node:
+        return Items("list", self.many(node.named_children), self.line(node))
+
+    def on_new_expression(self, node: Tree) -> Node:
+        kind = _base(self.spelling(node.child_by_field_name("type")))
+        sized = node.child_by_field_name("declarator")
+        if sized is not None:
+            return New(kind, [], self.line(node), sizes=[self.field(sized, "length")])
+        return New(kind, self.arguments(node.child_by_field_name("arguments")), self.line(node))
+
+    def on_lambda_expression(self, node: Tree) -> Node:
+        declarator = node.child_by_field_name("declarator")
+        parameters = declarator.child_by_field_name("parameters") if declarator else None
+        body = self.body(node.child_by_field_name("body"))
+        return function_of("", self._parameters(parameters), body, self.line(node))
+
+    def on_function_definition(self, node: Tree) -> Node | None:
+        declarator = node.child_by_field_name("declarator")
+        while declarator is not None and declarator.type != "function_declarator":
+            declarator = declarator.child_by_field_name("declarator") or (
+                declarator.named_children[-1] if declarator.named_children else None
+            )
+        if declarator is None:
+            return None
+        name = self.spelling(declarator.child_by_field_name("declarator")).split("::")[-1]
+        body: list[Node] = []
+        for child in node.named_children:
+            if child.type == "field_initializer_list":
+                body.extend(self._initializers(child))
+        body.extend(self.body(node.child_by_field_name("body")))
+        return function_of(
+            name,
+            self._parameters(declarator.child_by_field_name("parameters")),
+            body,
+            self.line(node),
+            result=self.spelling(node.child_by_field_name("type")),
+        )
+
+    def _initializers(self, node: Tree) -> list[Node]:
+        made: list[Node] = []
+        for child in node.named_children:
+            parts = child.named_children
+            if len(parts) == 2:
+                values = self.many(parts[1].named_children)
+                if values:
+                    line = self.line(child)
+                    made.append(Assign(Name(self.spelling(parts[0]), line), values[0], line))
+        return made
+
+    def _parameters(self, node: Tree | None) -> list[tuple[str, str]]:
+        found: list[tuple[str, str]] = []
+        for child in node.named_children if node is not None else ():
+            if child.type in ("parameter_declaration", "optional_parameter_declaration"):
+                kind = self.spelling(child.child_by_field_name("type"))
+                declarator = child.child_by_field_name("declarator")
+                name, depth = self._named(declarator)
+                if name:
+                    found.append((name, kind + "[]" * depth))
+        return found
+
+    def _named(self, node: Tree | None) -> tuple[str, int]:
+        """The name in a declarator, and how many array dimensions it has."""
+        depth = 0
+        while node is not None and node.type in _DECLARATORS:
+            depth += node.type in ("array_declarator", "pointer_declarator")
+            node = node.child_by_field_name("declarator") or (
+                node.named_children[-1] if node.named_children else None
+            )
+        return self.spelling(node), depth
+
+    def on_declaration(self, node: Tree) -> Node | None:
+        type_node = node.child_by_field_name("type")
+        kind = self.spelling(type_node)
+        made: list[Node] = []
+        if type_node is not None and type_node.type.endswith("_specifier"):
+            defined = self.one(type_node)
+            if defined is not None and type_node.child_by_field_name("body") is not None:
+                made.append(defined)
+        for child in node.children_by_field_name("declarator"):
+            if (one := self._declared(child, kind)) is not None:
+                made.append(one)
+        return made[0] if len(made) == 1 else Block(made, self.line(node))
+
+    def _declared(self, node: Tree, kind: str) -> Node | None:
+        line = self.line(node)
+        value: Node | None = None
+        if node.type == "init_declarator":
+            given = node.child_by_field_name("value")
+            value = self.one(given)
+            if given is not None and given.type == "argument_list":
+                value = New(_base(kind), self.arguments(given), line)
+            elif isinstance(value, Items) and _base(kind) != kind and len(value.items) < 1:
+                value = None
+            node = node.child_by_field_name("declarator") or node
+        sizes: list[Node] = []
+        while node.type in ("array_declarator", "pointer_declarator", "reference_declarator"):
+            if node.type == "array_declarator":
+                sizes.insert(0, self.field(node, "size"))
+            node = node.child_by_field_name("declarator") or node.named_children[-1]
+        if node.type == "function_declarator":  # `vector<int> v(n, 0)` reads as a function
+            return self._most_vexing(node, kind)
+        target = Name(self.spelling(node), line)
+        if sizes and value is None:
+            value = self._array(kind, sizes, line)
+        return Assign(target, value, line, "", kind)
+
+    def _array(self, kind: str, sizes: list[Node], line: int) -> Node:
+        return New(_base(kind), [], line, sizes=sizes)
+
+    def _most_vexing(self, node: Tree, kind: str) -> Node | None:
+        if "<" not in kind and _base(kind) != "string":
+            return None
+        line = self.line(node)
+        parameters = node.child_by_field_name("parameters")
+        arguments: list[Node] = []
+        for child in parameters.named_children if parameters is not None else ():
+            inner = child.child_by_field_name("type")
+            declarator = child.child_by_field_name("declarator")
+            if declarator is not None and declarator.type == "abstract_function_declarator":
+                given = declarator.child_by_field_name("parameters")
+                sizes = [
+                    Name(self.spelling(c.child_by_field_name("type")), line)
+                    for c in (given.named_children if given is not None else ())
+                ]
+                arguments.append(New(_base(self.spelling(inner)), list(sizes), line))
+            elif inner is not None:
+                arguments.append(Name(self.spelling(inner), line))
+        target = Name(self.spelling(node.child_by_field_name("declarator")), line)
+        return Assign(target, New(_base(kind), arguments, line), line, "", kind)
+
+    def on_for_range_loop(self, node: Tree) -> Node:
+        line = self.line(node)
+        declarator = node.child_by_field_name("declarator")
+        target: Node
+        if declarator is not None and declarator.type == "structured_binding_declarator":
+            target = Items("tuple", self.many(declarator.named_children), line)
+        else:
+            target = Name(self._named(declarator)[0], line)
+        body = self.body(node.child_by_field_name("body"))
+        return ForEach(target, self.field(node, "right"), body, line)
+
+    def type(self, node: Tree) -> Node | None:
+        body = node.child_by_field_name("body")
+        if body is None:
+            return None
+        members: list[Node] = []
+        for part in self.many(body.named_children):
+            members.extend(part.items if type(part) is Block else [part])
+        name = self.spelling(node.child_by_field_name("name"))
+        return class_of(name, members, [], self.line(node))
+
+    def on_switch_statement(self, node: Tree) -> Node:
+        groups: list[tuple[bool, list[Node]]] = []
+        body = node.child_by_field_name("body")
+        for child in body.named_children if body is not None else ():
+            if child.type == "case_statement":
+                value = child.child_by_field_name("value")
+                rest = [c for c in child.named_children if value is None or c.id != value.id]
+                parts = [
+                    made
+                    for made in self.many(rest)
+                    if not (isinstance(made, Jump) and made.kind == "break")
+                ]
+                groups.append((value is None, parts))
+        return self.cases(self.field(node, "condition"), groups, self.line(node))
+
+
+def _base(kind: str) -> str:
+    return kind.split("<")[0].split("::")[-1].strip("&* ").removeprefix("const ").strip()
+
+
+def _chain(node: Operation) -> tuple[Node, list[Node]]:
+    """The left end of `a >> b >> c`, and the rest."""
+    parts: list[Node] = []
+    current: Node = node
+    while isinstance(current, Operation) and current.sign == node.sign:
+        parts.insert(0, current.operands[1])
+        current = current.operands[0]
+    return current, parts
