@@ -104,6 +104,8 @@ def _key(node: Node, text: str, scope: Scope, scopes: Scopes) -> Key | None:
         and member is not None
     ):
         return member
+    if member is not None and scopes.names_member(parent, node):
+        return member
     if scopes.names_scope(parent) and parent.child_by_field_name("name") == node:
         scope = scope.parent or scope
         if kind in ("function_item", "method_declaration") and member is not None:
@@ -153,15 +155,24 @@ def _keyword(argument: Node, text: str, scopes: Scopes) -> Key | None:
 
 
 def _aliases(node: Node, scopes: Scopes) -> Iterator[Use]:
+    """Aliases of an import: each becomes what it stands for, and is left out where that is all."""
     stack = [node]
-    found: list[Node] = []
+    found: list[tuple[Node, Node | None, bool]] = []
     while stack:
         part = stack.pop()
-        found += part.children_by_field_name("name" if part.type == "import_spec" else "alias")
+        before = part.type == "import_spec"  # Go writes the alias first
+        origin = part.child_by_field_name("path") or part.child_by_field_name("name")
+        for alias in part.children_by_field_name("name" if before else "alias"):
+            found.append((alias, origin, before))
         stack += part.children
-    for alias in sorted(found, key=lambda n: n.start_byte):
-        text = scopes.text(alias)
-        yield Use(alias.start_byte, alias.end_byte, None, scopes.aliases.get(text, text))
+    for alias, origin, before in sorted(found, key=lambda item: item[0].start_byte):
+        name = scopes.aliases.get(scopes.text(alias), scopes.text(alias))
+        if origin is not None and before:
+            yield Use(alias.start_byte, origin.start_byte, None, "")
+        elif origin is not None and scopes.text(origin) == name:
+            yield Use(origin.end_byte, alias.end_byte, None, "")
+        else:
+            yield Use(alias.start_byte, alias.end_byte, None, name)
 
 
 def _macro_words(node: Node, scope: Scope, scopes: Scopes) -> Iterator[Use]:

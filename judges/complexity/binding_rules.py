@@ -79,6 +79,7 @@ PYTHON = Rules(
         function_definition outside name
         function_definition here parameters
         lambda here parameters
+        splat_pattern here
         class_definition outside name
         """
     ),

@@ -120,6 +120,7 @@ def _tokens(text: str, language: str) -> Iterator[str]:
             is_comment(node)
             or (kind == ";" and language in _FREE_SEMICOLONS)
             or not kind.strip("\n\0")
+            or (kind in CONTENTS and node.start_byte == node.end_byte)
             or (depth - 1 == string_depth and kind in _QUOTES)
         )
         descend = False

@@ -114,6 +114,14 @@ class Scopes:
         """Whether the name of `node` is bound around the scope that it opens."""
         return any(where == "outside" for _, where in self.rules.binders.get(node.type, ()))
 
+    def names_member(self, parent: Node, node: Node) -> bool:
+        """Whether `node` is the name that `parent` gives to a new member."""
+        return any(
+            where == "member" and parent.child_by_field_name(name) == node
+            for names, where in self.rules.binders.get(parent.type, ())
+            for name in names
+        )
+
     def is_member(self, node: Node) -> bool:
         """Whether a name stands where only a field or a method can."""
         if node.type in self.rules.members:
