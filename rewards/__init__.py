@@ -14,6 +14,7 @@ from assay.rewards.code_format import CodeFormat
 from assay.rewards.combine import Ensemble, Mapped, Route, Term, WeightedSum
 from assay.rewards.math_answer import MathAnswer
 from assay.rewards.pass_rate import PassRate
+from assay.rewards.problem_tests import Tests
 from assay.rewards.text import Length, Overlong, Repetition
 from assay.rewards.time_complexity import TimeComplexity
 from assay.rewards.transforms import Clip, Sigmoid, Standardise
@@ -38,6 +39,7 @@ __all__ = [
     "Sigmoid",
     "Standardise",
     "Term",
+    "Tests",
     "TimeComplexity",
     "ToolCall",
     "Trajectory",

@@ -41,8 +41,8 @@ class ChatFormat(Reward):
     The completion must not end on a tool's result, which nobody has answered, and must not be
     truncated, however finished it looks. The note says which turn is wrong and why.
 
-    Source: the format reward of the Nanbeige4.1-3B report (arXiv:2602.13367); its rule and scale are
-    not disclosed, these are ours.
+    Source: the format reward of the Nanbeige4.1-3B report (arXiv:2602.13367); its rule and scale
+    are not disclosed, these are ours.
 
     Args:
         protocol: `hermes`, `miroflow`, `react`, or a `Protocol` of your own.

@@ -22,10 +22,9 @@ class CodeFormat(Reward):
     with a value of 0. The note says what was found and, for code that does not parse, where it
     breaks. Nothing is run.
 
-    Source: the format reward of the Nanbeige4.1-3B report (arXiv:2602.13367); its rule and scale are
-    not disclosed, these are ours. With `graded`,
-    0.5 goes not only to a parseable block among several but to all code that parses and is not
-    presented as asked.
+    Source: the format reward of the Nanbeige4.1-3B report (arXiv:2602.13367); its rule and scale
+    are not disclosed, these are ours. With `graded`, 0.5 goes to all code that parses
+    and is not presented as asked.
 
     Args:
         language: `python`, or with `pip install "assay[complexity]"` c, cpp, java, javascript, go,

@@ -11,9 +11,10 @@ from assay.errors import ConfigError, DataError
 from assay.fingerprint import configuration_fingerprint
 from assay.messages import Sample
 from assay.reward import Reward, Score, column_names
-from assay.rewards.program_tests import ProgramTests, read_tests
-from assay.sandbox import Job, Limits, Result, Sandbox, Verdict, default_sandbox
-from assay.sandbox.job import Comparison
+from assay.rewards.problem_tests import Tests
+from assay.rewards.row_formats import KNOWN_COLUMNS
+from assay.sandbox import Job, JudgeProgram, Limits, Result, Sandbox, Verdict, default_sandbox
+from assay.sandbox.job import Checker, Comparison
 
 
 @dataclass(frozen=True)
@@ -33,11 +34,14 @@ class PassRate(Reward):
         bare: What a completion without a code block is: `False` no code; `True` code as it is;
             `"continue"` the continuation of the prompt (HumanEval's raw form).
         limits: Time, memory and output of each test.
-        comparison: How outputs are compared (`assay.sandbox.Job`).
+        comparison: How outputs are compared (`assay.sandbox.Job`), where the row does not say it.
+        checker: Decides instead of a comparison: a function at module level, called in this
+            process as (stdin, stdout, expected) -> bool, or a `JudgeProgram`.
         stop_after_failures: Stop a program after so many failed tests; the rate is then a lower
             bound and `info["lower_bound"]` says so.
-        column: Dataset column with the tests (`assay.rewards.program_tests` shows the forms); rows
-            without it may have HumanEval's `test` and `entry_point`.
+        column: Dataset column with the tests (`assay.rewards.problem_tests` shows the forms); rows
+            without it may be rows of HumanEval, MBPP, APPS, TACO, CodeContests or LiveCodeBench
+            (`assay.rewards.row_formats`).
         no_tests: What a row without tests is: `error` a DataError, `skip` a skipped score.
 
     Raises:
@@ -58,6 +62,7 @@ class PassRate(Reward):
     bare: Literal[False, True, "continue"] = False
     limits: Limits = field(default_factory=Limits)
     comparison: Comparison = "tokens"
+    checker: Checker | JudgeProgram | None = None
     stop_after_failures: int | None = None
     column: str = "tests"
     no_tests: Literal["error", "skip"] = "error"
@@ -84,15 +89,15 @@ class PassRate(Reward):
         return configuration_fingerprint(replace(self, sandbox=self.sandbox or default_sandbox()))
 
     def check(self, dataset: object) -> None:
-        """Also: either the tests column or HumanEval's two must be there."""
+        """Also: the tests column, or those of a known data set, must be there."""
         super().check(dataset)
         names = column_names(dataset)
-        if names is None or self.column in names or {"test", "entry_point"} <= names:
+        if names is None or self.column in names or any(k <= names for k in KNOWN_COLUMNS):
             return
         if self.no_tests == "error":
             raise DataError(
-                f"reward {self.name!r} needs a dataset column {self.column!r}, or HumanEval's "
-                f"'test' and 'entry_point'; the dataset has {sorted(names)}"
+                f"reward {self.name!r} needs a dataset column {self.column!r}, or the columns of "
+                f"a data set that assay.rewards.row_formats knows; the dataset has {sorted(names)}"
             )
 
     def score(self, samples: Sequence[Sample]) -> list[Score]:
@@ -103,12 +108,12 @@ class PassRate(Reward):
         places: list[int] = []
         notes: list[str] = []
         for index, (sample, row) in enumerate(zip(samples, rows, strict=True)):
-            if not row.tests:
+            if not row.cases:
                 scores[index] = Score.skip("the row has no tests")
                 continue
             program, note = self._program(sample, row)
             if program is None:
-                info = {"passed": 0, "total": len(row.tests)}
+                info = {"passed": 0, "total": len(row.cases)}
                 scores[index] = Score.of(0.0, passed=False, note=note, info=info)
                 continue
             jobs.append(self._job(program, row))
@@ -120,21 +125,22 @@ class PassRate(Reward):
                 scores[index] = self._score(result, note)
         return [score for score in scores if score is not None]
 
-    def _tests(self, sample: Sample, index: int) -> ProgramTests:
+    def _tests(self, sample: Sample, index: int) -> Tests:
         prompt = sample.prompt[-1].content if sample.prompt else ""
         try:
-            row = read_tests(sample.columns, prompt, self.column)
+            row = Tests.from_row(sample.columns, prompt, self.column)
         except DataError as error:
             raise DataError(f"reward {self.name!r}: {error}", index) from None
-        if not row.tests and self.no_tests == "error":
+        if not row.cases and self.no_tests == "error":
             raise DataError(
-                f"reward {self.name!r}: the row has no tests; give it a column {self.column!r} or "
-                "HumanEval's 'test' and 'entry_point', route it elsewhere, or set no_tests='skip'",
+                f"reward {self.name!r}: the row has no tests; give it a column {self.column!r} "
+                "(or the columns of a data set that assay.rewards.row_formats knows), route it "
+                "elsewhere, or set no_tests='skip'",
                 index,
             )
         return row
 
-    def _program(self, sample: Sample, row: ProgramTests) -> tuple[str | None, str]:
+    def _program(self, sample: Sample, row: Tests) -> tuple[str | None, str]:
         found = extract_code(sample.answer, self.language, bare=bool(self.bare))
         if found.code is None or not found.code.strip():
             return None, found.note or "the code block is empty"
@@ -145,14 +151,16 @@ class PassRate(Reward):
         lead = "" if found.code.lstrip().startswith("from __future__") else row.prelude
         return (f"{lead}\n\n{found.code}" if lead else found.code), found.note
 
-    def _job(self, program: str, row: ProgramTests) -> Job:
+    def _job(self, program: str, row: Tests) -> Job:
         stop = 1 if self.binary else self.stop_after_failures
         return Job(
             program,
-            row.tests,
+            row.cases,
             language=self.language,
             limits=self.limits,
-            comparison=self.comparison,
+            comparison=row.comparison or self.comparison,
+            checker=row.checker or self.checker,
+            interactor=row.interactor,
             stop_after_failures=stop,
         )
 

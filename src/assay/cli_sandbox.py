@@ -99,7 +99,7 @@ def run(
     from rich.console import Console
 
     from assay.errors import ConfigError, DataError
-    from assay.rewards.program_tests import read_tests
+    from assay.rewards import Tests
     from assay.sandbox.choice import sandbox_named
     from assay.sandbox.job import Job, Limits, Verdict
 
@@ -112,15 +112,17 @@ def run(
         row = json.loads(tests.read_text("utf-8"))
     except ValueError as error:
         raise DataError(f"{tests} is not JSON: {error}") from None
-    found = read_tests(row if isinstance(row, dict) else {"tests": row}).tests
-    if not found:
-        raise DataError(f"{tests} holds no tests; see assay.rewards.program_tests for the forms")
+    found = Tests.from_row(row if isinstance(row, dict) else {"tests": row})
+    if not found.cases:
+        raise DataError(f"{tests} holds no tests; see assay.rewards.problem_tests for the forms")
     job = Job(
         program.read_text("utf-8"),
-        found,
+        found.cases,
         language=name,
         limits=Limits(cpu_s=cpu_s, wall_s=3 * cpu_s, memory_mb=memory_mb),
-        comparison=comparison,  # type: ignore[arg-type]
+        comparison=found.comparison or comparison,  # type: ignore[arg-type]
+        checker=found.checker,
+        interactor=found.interactor,
     )
     with sandbox_named(backend) as sandbox:
         (result,) = sandbox.run([job])

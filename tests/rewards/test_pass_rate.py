@@ -1,4 +1,4 @@
-"""PassRate on real programs in the sandbox: the gold answer, the empty one, and what lies between."""
+"""PassRate on real programs in the sandbox: the gold answer, the empty one, and all between."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def test_a_row_without_tests_is_a_data_error_with_its_index() -> None:
 
 
 def test_check_before_training() -> None:
-    with pytest.raises(DataError, match="'tests', or HumanEval's"):
+    with pytest.raises(DataError, match="'tests', or the columns of"):
         REWARD.check({"prompt": ["p"]})
     REWARD.check({"prompt": ["p"], "tests": ["[]"]})
     REWARD.check({"prompt": ["p"], "test": ["t"], "entry_point": ["e"]})
@@ -231,3 +231,38 @@ def test_humanevals_canonical_solutions_get_full_marks() -> None:
     assert [s.note for s in scores if s.value != 1.0] == []
     empty = [Sample.of(p["prompt"], fenced(p["prompt"] + "    pass"), p) for p in problems]
     assert [s.value for s in PassRate().evaluate(empty) if s.passed] == []
+
+
+@pytest.mark.skipif(
+    "ASSAY_DATA" not in os.environ, reason="ASSAY_DATA names no folder of data sets"
+)
+def test_mbpps_own_solutions_get_full_marks() -> None:
+    path = Path(os.environ["ASSAY_DATA"], "mbpp", "mbpp.jsonl.gz")
+    if not path.exists():
+        pytest.skip(f"ASSAY_DATA has no {path.name}")
+    with gzip.open(path, "rt") as lines:
+        problems = [json.loads(line) for line in lines][::4]
+    scores = PassRate().evaluate([sample(fenced(p["code"]), p["text"], **p) for p in problems])
+    assert [
+        (p["task_id"], s.note) for p, s in zip(problems, scores, strict=True) if not s.passed
+    ] == []
+
+
+def test_a_checker_function_decides() -> None:
+    reward = replace(REWARD, checker=any_order)
+    tests = [{"stdin": "", "expected": "1 2 3"}]
+    assert one("print(3, 2, 1)", reward, tests=tests).value == 1.0
+    assert one("print(3, 2)", reward, tests=tests).value == 0.0
+
+
+def any_order(stdin: str, stdout: str, expected: str) -> bool:
+    return sorted(stdout.split()) == sorted(expected.split())
+
+
+def test_a_rows_own_checker_and_comparison() -> None:
+    checker = "import sys\nsys.exit(0 if open(sys.argv[2]).read().strip() == '42' else 1)"
+    tests = {"cases": [{"stdin": "", "expected": "x"}], "checker": {"source": checker}}
+    assert one("print(42)", tests=json.dumps(tests)).value == 1.0
+    assert one("print(41)", tests=tests).value == 0.0
+    tests = {"cases": [{"stdin": "", "expected": "0.3"}], "comparison": "floats"}
+    assert one("print(0.1 + 0.2)", tests=tests).value == 1.0

@@ -8,14 +8,15 @@ from typing import Any
 import pytest
 
 from assay.errors import DataError
-from assay.rewards.program_tests import check_tests, read_tests
+from assay.rewards.humaneval import check_tests
+from assay.rewards.problem_tests import Tests
 from assay.sandbox.job import AssertTest, FunctionTest, StdioTest
 
 
 @pytest.mark.parametrize("as_text", [False, True])
 def test_the_three_forms(as_text: bool) -> None:
     def read(tests: Any, **columns: Any) -> Any:
-        return read_tests({"tests": json.dumps(tests) if as_text else tests, **columns}).tests
+        return Tests.from_row({"tests": json.dumps(tests) if as_text else tests, **columns}).cases
 
     assert read([{"stdin": "1\n", "expected": "2\n"}]) == (StdioTest("1\n", "2\n"),)
     assert read([{"args": [1, [2]], "expected": None}], entry_point="f") == (
@@ -31,14 +32,16 @@ def test_the_three_forms(as_text: bool) -> None:
 
 def test_arrow_fills_sibling_keys_with_none() -> None:
     row = {"stdin": None, "args": [1], "kwargs": None, "entry": None, "expected": 2}
-    assert read_tests({"tests": [row], "entry_point": "f"}).tests == (FunctionTest("f", (1,), 2),)
+    assert Tests.from_row({"tests": [row], "entry_point": "f"}).cases == (
+        FunctionTest("f", (1,), 2),
+    )
     row = {"stdin": "1", "args": None, "kwargs": None, "entry": None, "expected": "2"}
-    assert read_tests({"tests": [row]}).tests == (StdioTest("1", "2"),)
+    assert Tests.from_row({"tests": [row]}).cases == (StdioTest("1", "2"),)
 
 
 @pytest.mark.parametrize("columns", [{}, {"tests": None}, {"tests": []}, {"tests": "[]"}])
 def test_no_tests(columns: dict[str, Any]) -> None:
-    assert read_tests(columns).tests == ()
+    assert Tests.from_row(columns).cases == ()
 
 
 @pytest.mark.parametrize(
@@ -46,8 +49,8 @@ def test_no_tests(columns: dict[str, Any]) -> None:
     [
         ("{not json", "is text but not JSON"),
         ("[" * 100_000, "is text but not JSON"),
-        (5, "must be a list of tests, got int"),
-        ({"stdin": ["1"]}, "must be a list of tests, got dict"),
+        (5, "or an object with 'cases', got int"),
+        ({"stdin": ["1"]}, "or an object with 'cases', got dict"),
         ([3], "test 0 must be text or an object, got int"),
         ([{"stdin": "1"}], "test 0: 'stdin' and 'expected' must be text"),
         ([{"stdin": 1, "expected": "1"}], "test 0: 'stdin' and 'expected' must be text"),
@@ -61,7 +64,7 @@ def test_no_tests(columns: dict[str, Any]) -> None:
 )
 def test_unreadable_tests_say_where_and_what(tests: Any, message: str) -> None:
     with pytest.raises(DataError, match=message):
-        read_tests({"tests": tests})
+        Tests.from_row({"tests": tests})
 
 
 CHECK = """
@@ -106,11 +109,11 @@ def f(x):
 
 
 def test_helpers_of_the_prompt_stand_beside_the_test() -> None:
-    row = read_tests(
+    row = Tests.from_row(
         {"test": "def check(c):\n    assert helper(c(1)) == 3", "entry_point": "f"}, PROMPT
     )
     assert row.prelude == PROMPT
-    (test,) = row.tests
+    (test,) = row.cases
     assert isinstance(test, AssertTest)
     assert "def helper" in test.setup
     assert "import math" in test.setup
@@ -118,7 +121,7 @@ def test_helpers_of_the_prompt_stand_beside_the_test() -> None:
 
 
 def test_a_chat_prompt_is_no_prelude() -> None:
-    row = read_tests({"test": CHECK, "entry_point": "f"}, "Write a function f, please.")
+    row = Tests.from_row({"test": CHECK, "entry_point": "f"}, "Write a function f, please.")
     assert row.prelude == ""
 
 
@@ -133,7 +136,7 @@ def test_a_chat_prompt_is_no_prelude() -> None:
 )
 def test_unreadable_checks(test: Any, entry: Any, message: str) -> None:
     with pytest.raises(DataError, match=message):
-        read_tests({"test": test, "entry_point": entry})
+        Tests.from_row({"test": test, "entry_point": entry})
 
 
 def test_a_null_byte_or_a_very_deep_check_is_a_data_error() -> None:
