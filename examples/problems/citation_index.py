@@ -25,7 +25,7 @@ TESTS = (
 
 def generate(n: int, seed: int, shape: str = "random") -> str:
     """Fresh stdin of these sizes."""
-    return f"{n}\n{join(array(n, seed, shape, 0, 100))}\n"
+    return f"{n}\n{join(array(n, seed, shape, 0, 5))}\n"
 
 
 SOLUTIONS = {

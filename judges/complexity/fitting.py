@@ -94,7 +94,8 @@ def nonnegative(matrix: Array, target: Array) -> Array:
                 break
         x = np.where(passive, trial, 0.0)
         gradient = a.T @ (target - a @ x)
-    return x / scale
+    result: Array = x / scale
+    return result
 
 
 def relative_fit(columns: Array, costs: Array) -> tuple[Array, float]:

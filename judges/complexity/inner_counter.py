@@ -26,7 +26,8 @@ from typing import Any
 Price = Callable[[Any, tuple[Any, ...], Any], float]  # (owner, arguments, result)
 
 steps = [0.0]
-_COPY = 1 / 8  #: an element copied or compared in C, a character
+_COPY = 1 / 8  #: an element copied or compared in C
+_LETTER = 1 / 64  #: a character of a text: no object behind it
 _SCAN = 1 / 4  #: an element looked at through its type's slots
 _SIZED = (list, tuple, set, frozenset, dict, str, bytes, bytearray, range, collections.deque)
 _depth = [0]
@@ -41,7 +42,7 @@ def one() -> bool:
 def bulk(value: Any) -> Any:
     """A value whose elements were just copied: a slice, a sum of lists, a starred argument."""
     if isinstance(value, _SIZED):
-        steps[0] += len(value) * _COPY
+        steps[0] += len(value) * (_LETTER if isinstance(value, str | bytes) else _COPY)
     elif type(value) is int and value > 1 << 64:
         steps[0] += value.bit_length() / 64
     return value
@@ -53,7 +54,7 @@ def inside(item: Any, container: Any) -> bool:
     if isinstance(container, list | tuple | collections.deque):
         steps[0] += (container.index(item) + 1 if found else len(container)) * _SCAN
     elif isinstance(container, str | bytes):
-        steps[0] += len(container) * _COPY
+        steps[0] += len(container) * _LETTER
     return found
 
 
@@ -160,7 +161,7 @@ def _length(value: Any) -> float:
 
 
 def _result(owner: Any, arguments: tuple[Any, ...], result: Any) -> float:
-    return _length(result) * (_COPY if isinstance(result, str | bytes) else _SCAN)
+    return _length(result) * (_LETTER if isinstance(result, str | bytes) else _SCAN)
 
 
 def _first(owner: Any, arguments: tuple[Any, ...], result: Any) -> float:
@@ -168,7 +169,7 @@ def _first(owner: Any, arguments: tuple[Any, ...], result: Any) -> float:
 
 
 def _owner(owner: Any, arguments: tuple[Any, ...], result: Any) -> float:
-    return _length(owner) * (_COPY if isinstance(owner, str | bytes) else _SCAN)
+    return _length(owner) * (_LETTER if isinstance(owner, str | bytes) else _SCAN)
 
 
 def _all(owner: Any, arguments: tuple[Any, ...], result: Any) -> float:
@@ -230,7 +231,22 @@ def _sort(owner: Any, arguments: tuple[Any, ...], result: Any) -> float:
     raise AssertionError("a sort is paid for before it runs")
 
 
-_TYPES = {list, tuple, set, frozenset, dict, collections.deque, collections.OrderedDict, str, bytes}
+def _parts(owner: Any, arguments: tuple[Any, ...], result: Any) -> float:
+    """A text cut into pieces: every piece is an object."""
+    return _length(owner) * _LETTER + _length(result) * _SCAN
+
+
+_TYPES: set[Any] = {
+    list,
+    tuple,
+    set,
+    frozenset,
+    dict,
+    collections.deque,
+    collections.OrderedDict,
+    str,
+    bytes,
+}
 _TYPES |= {bytearray, collections.defaultdict}
 _LAZY = {map, filter, zip, enumerate, reversed}
 _LAZY |= {kind for kind in vars(itertools).values() if isinstance(kind, type)} - {itertools.tee}
@@ -265,14 +281,16 @@ _METHODS: dict[type, dict[str, Price]] = {
     tuple: {"index": _found, "count": _owner},
     str: {
         **dict.fromkeys(("join", "format", "ljust", "rjust", "zfill", "replace"), _result),
-        **dict.fromkeys(("find", "rfind", "index", "rindex", "count", "split", "rsplit"), _owner),
-        **dict.fromkeys(("strip", "lstrip", "rstrip", "splitlines", "encode"), _owner),
-        **dict.fromkeys(("lower", "upper", "translate", "partition", "isdigit"), _owner),
+        **dict.fromkeys(("find", "rfind", "index", "rindex", "count"), _owner),
+        **dict.fromkeys(("split", "rsplit", "splitlines", "partition"), _parts),
+        **dict.fromkeys(("strip", "lstrip", "rstrip", "encode"), _owner),
+        **dict.fromkeys(("lower", "upper", "translate", "isdigit"), _owner),
         **dict.fromkeys(("startswith", "endswith"), _first),
     },
     bytes: {
         **dict.fromkeys(("join", "replace"), _result),
-        **dict.fromkeys(("split", "find", "count", "strip", "decode", "splitlines"), _owner),
+        **dict.fromkeys(("find", "count", "strip", "decode"), _owner),
+        **dict.fromkeys(("split", "splitlines"), _parts),
     },
     dict: {"copy": _owner, "update": _first, "fromkeys": _result, "clear": _owner},
     set: {

@@ -15,8 +15,10 @@ from assay.judges.complexity.fitting import CLASSES, NAMES, Array, relative_fit
 
 #: Classes of one variable within a product.
 _FACTORS = ("1", "log n", "sqrt n", "n", "n log n", "n^2", "n^3", "2^n")
+_SHARE = 0.1  # of the cost at one of the costlier points: less is noise
 #: Products that no program shows and that imitate a minimum of two variables.
-_ROOTS = {("sqrt n", "sqrt n"), ("sqrt n", "log n"), ("log n", "sqrt n")}
+_ROOTS = {("sqrt n", one) for one in _FACTORS if one not in ("1", "n")}
+_ROOTS |= {(b, a) for a, b in _ROOTS}
 Term = tuple[str, str]
 
 
@@ -77,6 +79,10 @@ def fit_surface(
         fewer = [j for j in kept if j != i]
         if fewer and relative_fit(basis[:, fewer], c)[1] <= allowed:
             kept = fewer
+    weights, residual = relative_fit(basis[:, kept], c)
+    costly = c >= np.quantile(c, 0.6)
+    shares = (basis[:, kept] * weights / c[:, None])[costly].max(axis=0)
+    kept = [i for i, share in zip(kept, shares, strict=True) if share >= _SHARE]
     weights, residual = relative_fit(basis[:, kept], c)
     found = [(terms[i], float(w)) for i, w in zip(kept, weights, strict=True) if w > 0]
     names = [term for term, _ in found]
