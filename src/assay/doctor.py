@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 #: What scoring Python programs needs; everything else is optional.
 CORE = "core"
-_IN_CORE = ("bubblewrap",)
 _REQUIREMENT = re.compile(
     r"([\w.-]+)(?:\[([\w,-]+)\])?\s*([^;]*)(?:;\s*extra == ['\"]([\w-]+)['\"])?"
 )
@@ -49,8 +48,8 @@ class Finding:
 
 
 def examine() -> list[Finding]:
-    """Look at everything; starts one sandbox worker and one Python process that imports torch."""
-    return [*_python(), *_sandbox(), *_torch(), *_extras()]
+    """Look at everything; runs programs in sandboxes and imports torch in a process."""
+    return [*_python(), _scoring(), *_sandbox(), *_torch(), *_extras()]
 
 
 def core_works(findings: list[Finding]) -> bool:
@@ -103,6 +102,24 @@ def _python() -> list[Finding]:
     ]
 
 
+def _scoring() -> Finding:
+    """Whether the sandbox that rewards take by default really runs a program."""
+    from assay.errors import AssayError
+    from assay.sandbox import Job, StdioTest, Verdict, default_sandbox
+
+    fix = "apt-get install bubblewrap, then `assay doctor` again; or see `sandbox` below"
+    try:
+        with default_sandbox() as sandbox:
+            result = sandbox.run([Job("print(input())", (StdioTest("1", "1"),))])[0]
+    except AssayError as error:
+        return Finding(CORE, "scoring", False, str(error)[:500], fix)
+    backend = result.isolation.get("backend", "the sandbox")
+    if result.verdict is Verdict.AC:
+        return Finding(CORE, "scoring", True, f"Python programs run in {backend}")
+    found = f"a program that is right got {result.verdict} in {backend}: {result.message}"
+    return Finding(CORE, "scoring", False, found[:500], fix)
+
+
 def _sandbox() -> list[Finding]:
     from assay.sandbox.languages import LANGUAGES
     from assay.sandbox.probe import probe
@@ -110,10 +127,8 @@ def _sandbox() -> list[Finding]:
     found = []
     for check in probe():
         section = "languages" if check.name in LANGUAGES else "sandbox"
-        section = CORE if check.name in _IN_CORE else section
         found.append(Finding(section, check.name, check.ok, check.found, check.fix))
-    order = {CORE: 0, "sandbox": 1, "languages": 2}
-    return sorted(found, key=lambda finding: order[finding.section])
+    return sorted(found, key=lambda finding: finding.section == "languages")
 
 
 def _torch() -> list[Finding]:
