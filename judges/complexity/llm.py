@@ -20,6 +20,8 @@ from assay.judges.structured import Found, VerdictFormat
 from assay.messages import Message
 
 METHOD = "llm"
+#: A longer variable in a reply is prose ("fast", "linear in the list").
+LONGEST_VARIABLE = 3
 #: No nonce: code without comments and strings cannot hold a verdict.
 VERDICT = VerdictFormat(
     {
@@ -124,11 +126,13 @@ class LLMComplexity:
             return _undecided(found.note, reply.text)
         text = str(found.value["expression"])
         try:
-            expression = str(parse(text))
+            expression = parse(text)
+            if words := [name for name in expression.variables if len(name) > LONGEST_VARIABLE]:
+                raise DataError(f"{words} are words, not sizes")
         except DataError as error:
             return _undecided(f"{text!r:.80} is no complexity: {error}", reply.text)
         confidence = self.confidence * _probability(reply, found)
-        return Estimate(expression, confidence, METHOD, (f"the model says {text!r:.80}",))
+        return Estimate(str(expression), confidence, METHOD, (f"the model says {text!r:.80}",))
 
 
 def _undecided(why: str, reply: str = "") -> Estimate:
