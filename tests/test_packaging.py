@@ -12,6 +12,7 @@ import tomllib
 import venv
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -178,7 +179,32 @@ def test_constraints_pin_plain_versions() -> None:
     pins = [line for line in lines if line and not line.startswith("#")]
     assert all(re.fullmatch(r"[\w.-]+==[\w.]+", pin) for pin in pins)
     names = {pin.partition("==")[0].lower().replace("_", "-") for pin in pins}
-    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    groups = [settings["dependencies"], *settings["optional-dependencies"].values()]
-    wanted = {re.split(r"[^\w-]", line)[0].lower() for group in groups for line in group}
-    assert wanted - {"assay"} <= names
+    wanted = {re.split(r"[^\w-]", line)[0].lower() for line in _requirements("dev")}
+    assert wanted <= names
+
+
+def test_a_message_names_only_extras_that_exist() -> None:
+    extras = set(_project()["optional-dependencies"])
+    hints = [
+        (path, extra)
+        for path in tracked()
+        if path.suffix in (".py", ".md") and path.parts[0] != "tests"
+        for group in re.findall(r"assay\[([a-z,]+)\]", (ROOT / path).read_text())
+        for extra in group.split(",")
+    ]
+    assert len(hints) > 5
+    assert [hint for hint in hints if hint[1] not in extras] == []
+
+
+def _project() -> dict[str, Any]:
+    found: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    return found
+
+
+def _requirements(extra: str) -> list[str]:
+    """What `assay[extra]` installs, the extras inside it opened up."""
+    found: list[str] = list(_project()["dependencies"])
+    for line in _project()["optional-dependencies"][extra]:
+        inner = re.fullmatch(r"assay\[([\w,]+)\]", line)
+        found += [r for e in inner[1].split(",") for r in _requirements(e)] if inner else [line]
+    return found
