@@ -101,7 +101,8 @@ class ResultFile:
 
     def drop(self, unwanted: Callable[[dict[str, Any]], bool]) -> int:
         """Remove results, in one step that either happens or does not; how many were removed."""
-        kept, dropped = self.path.with_name(self.path.name + ".tmp"), 0
+        target = self.path.resolve()  # a link goes on pointing at the rewritten file
+        kept, dropped = target.with_name(target.name + ".tmp"), 0
         with kept.open("wb") as file:
             fcntl.flock(file.fileno(), fcntl.LOCK_EX)
             for line, row in _finished_lines(self.path):
@@ -114,8 +115,8 @@ class ResultFile:
             if not dropped:
                 kept.unlink()
                 return 0
-            os.replace(kept, self.path)
-            _sync_folder(self.path.parent)
+            os.replace(kept, target)
+            _sync_folder(target.parent)
             # The lock goes on with the new file, without a moment in which nobody holds it.
             os.close(self._file)
             self._file = os.dup(file.fileno())

@@ -100,6 +100,18 @@ def test_dropping_rewrites_in_one_step_and_appending_goes_on(tmp_path: Path) -> 
     assert list(tmp_path.iterdir()) == [path]
 
 
+def test_a_linked_output_stays_a_link(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    path = tmp_path / "out.jsonl"
+    path.symlink_to(tmp_path / "elsewhere" / "real.jsonl")
+    with ResultFile(path, resume=False) as results:
+        results.append([row(1), row(2)])
+        assert results.drop(lambda r: r["id"] == 1) == 1
+        results.append([row(3)])
+    assert path.is_symlink()
+    assert [r["id"] for r in finished_rows(tmp_path / "elsewhere" / "real.jsonl")] == [2, 3]
+
+
 def test_a_full_disk_leaves_whole_batches_only(tmp_path: Path) -> None:
     path = tmp_path / "out.jsonl"
     with ResultFile(path, resume=False) as results:
