@@ -60,11 +60,12 @@ def share_prefixes(
     """
     if limits is None:
         limits = [len(sequence) - 1 for sequence in sequences]
-    order = sorted(range(len(sequences)), key=lambda row: sequences[row])
+    order = sorted(range(len(sequences)), key=lambda row: tuple(sequences[row]))
     shared = [common_prefix(sequences[a], sequences[b]) for a, b in pairwise(order)]
     prefixes: list[Prefix] = []
     stack = [(0, len(order))] if order else []
     plans: dict[tuple[int, int], tuple[int, int | None]] = {}
+    cuts: dict[tuple[int, int], int] = {}
     todo = list(stack)
     spans = []
     while todo:  # spans of the tree of least common prefixes, parents before children
@@ -72,6 +73,7 @@ def share_prefixes(
         spans.append((start, stop))
         if stop - start > 1:
             cut = min(range(start, stop - 1), key=lambda i: (shared[i], abs(2 * i - start - stop)))
+            cuts[start, stop] = cut
             plans[start, stop] = (0, cut)
             todo += [(start, cut + 1), (cut + 1, stop)]
     saved: dict[tuple[int, int], int] = {}
@@ -79,8 +81,7 @@ def share_prefixes(
         if stop - start == 1:
             saved[start, stop] = 0
             continue
-        cut = plans[start, stop][1]
-        assert cut is not None
+        cut = cuts[start, stop]
         whole = min(shared[cut], min(limits[order[i]] for i in range(start, stop)))
         apart = saved[start, cut + 1] + saved[cut + 1, stop]
         together = (stop - start - 1) * whole if whole >= min_length else 0

@@ -110,12 +110,12 @@ def _of_two(verdict: Verdict, other: Verdict | None) -> Duel:
             return Duel(None, None, note, failed)
         first, second = (min(max(x, 0.0), 1.0) for x in (p + gap / 2, p - gap / 2))
         return Duel(first, second, note, failed)
-    first, back = _p_first(verdict), _p_first(other)
+    shown_first, back = _p_first(verdict), _p_first(other)
     notes = [_problem(verdict), _problem(other)]
     note = "; ".join(dict.fromkeys(text for text, _ in notes if text))
-    if first is None or back is None:  # one order alone is not balanced: no number
+    if shown_first is None or back is None:  # one order alone is not balanced: no number
         return Duel(None, None, note, any(failed for _, failed in notes))
-    return Duel(first, 1 - back, note)
+    return Duel(shown_first, 1 - back, note)
 
 
 def _p_first(verdict: Verdict) -> float | None:

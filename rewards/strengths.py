@@ -41,8 +41,8 @@ def bradley_terry(
 
     Source: Bradley and Terry 1952; the concave log-likelihood with a Gaussian prior.
 
-    >>> [round(s, 3) for s in bradley_terry(2, [(0, 1, 1.0)])]     # 2 s (1 + e^(2 s)) = 2 -> .2786
-    [0.339, -0.339]
+    >>> [round(s, 3) for s in bradley_terry(2, [(0, 1, 1.0)])]     # s = sigmoid(-2 s)
+    [0.337, -0.337]
     """
     import numpy as np
 

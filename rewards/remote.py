@@ -1,0 +1,232 @@
+"""Reward models behind a server: vLLM's /classify, /pooling and /score, over HTTP."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+from assay.errors import ConfigError, RewardError
+from assay.messages import Sample
+from assay.rewards.chat_text import Rendered, chat_message, render_sample, tools_of
+from assay.rewards.pointwise import PointwiseScorer, PointwiseValue
+
+Route: TypeAlias = Literal["classify", "pooling", "score"]
+_ROUTES: tuple[Route, ...] = ("classify", "pooling", "score")
+_AGAIN = frozenset({408, 425, 429, 500, 502, 503, 504})
+
+
+@dataclass(frozen=True)
+class RemotePointwiseModel(PointwiseScorer):
+    """A point-wise model that a server runs: the same scores, none of this machine's memory.
+
+    With `tokenizer` the text is rendered and cut here, exactly as `PointwiseModel` does, and token
+    ids are sent in batches. Without it the server's own chat template renders the messages, one
+    request a sample, and cuts nothing.
+
+    | route | for | value |
+    |---|---|---|
+    | `classify` | a classification model | the raw logit (`use_activation: false`) |
+    | `pooling` | a reward model | its number, the last token's where it gives one a token |
+    | `score` | a cross-encoder | its score of (prompt text, completion text) |
+
+    Args:
+        url: Base URL, `http://host:8000`.
+        route: One of the above.
+        model: Name that the server knows the model by; None: its only one.
+        tokenizer: Folder or hub id, or a tokenizer object.
+        max_length: Tokens of an input; needs `tokenizer`.
+        label_weights: Weights of several labels.
+        batch_size: Samples of one request.
+        concurrency: Requests at a time.
+        timeout_s: Limit of one request.
+        retries: Further tries after a network error or a busy server, with a growing pause.
+        headers: Further HTTP headers, such as an authorisation; not part of the fingerprint.
+        template_arguments: Further arguments of the chat template.
+
+    Raises:
+        RewardError: The server could not be reached, or answered something else than scores.
+
+    Source: vLLM's OpenAI-compatible server, pooling entry points.
+    """
+
+    url: str
+    route: Route = "classify"
+    model: str | None = None
+    tokenizer: Any = None
+    max_length: int | None = None
+    label_weights: tuple[float, ...] | None = None
+    batch_size: int = 32
+    concurrency: int = 8
+    timeout_s: float = 120.0
+    retries: int = 3
+    headers: Mapping[str, str] = field(
+        default_factory=dict, repr=False, metadata={"fingerprint": False}
+    )
+    template_arguments: Mapping[str, Any] = field(default_factory=dict)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        if self.route not in _ROUTES:
+            raise ConfigError(
+                f"RemotePointwiseModel.route must be one of {set(_ROUTES)}, got {self.route!r}"
+            )
+        if not self.url.startswith(("http://", "https://")):
+            raise ConfigError(
+                f"RemotePointwiseModel.url must start with http:// or https://, got {self.url!r}"
+            )
+        if self.max_length is not None and self.tokenizer is None:
+            raise ConfigError(
+                "RemotePointwiseModel.max_length needs tokenizer=: only tokens can be counted"
+            )
+        if self.route == "score" and self.tokenizer is not None:
+            raise ConfigError("route 'score' sends two texts; leave tokenizer= out")
+        for name in ("batch_size", "concurrency"):
+            if getattr(self, name) < 1:
+                raise ConfigError(f"RemotePointwiseModel.{name} must be >= 1")
+
+    def fingerprint(self) -> str:
+        """Hash of the settings; the server's weights are known by `model` alone."""
+        from assay.fingerprint import fingerprint_of
+
+        words = self.tokenizer
+        if words is not None and not isinstance(words, str):
+            words = (str(getattr(words, "name_or_path", "")), str(words.chat_template))
+        return fingerprint_of(
+            (
+                "remote", self.url, self.route, self.model, words, self.max_length,
+                self.label_weights, self.template_arguments,
+            )
+        )  # fmt: skip
+
+    def values(self, samples: Sequence[Sample]) -> list[PointwiseValue]:
+        """One value per sample, in order."""
+        if not samples:
+            return []
+        rendered: list[Rendered] | None = None
+        if self.tokenizer is not None:
+            words = self._tokenizer()
+            limit = self.max_length or 1 << 20
+            rendered = [render_sample(words, s, limit, self.template_arguments) for s in samples]
+            jobs = [
+                ([list(one.ids) for one in rendered[i : i + self.batch_size]])
+                for i in range(0, len(samples), self.batch_size)
+            ]
+            bodies: list[dict[str, Any]] = [
+                {"input": ids, "add_special_tokens": False, "use_activation": False} for ids in jobs
+            ]
+        else:
+            bodies = [self._body(sample) for sample in samples]
+        import httpx2
+
+        with (
+            httpx2.Client(timeout=self.timeout_s, headers=dict(self.headers)) as client,
+            ThreadPoolExecutor(min(self.concurrency, len(bodies))) as pool,
+        ):
+            replies = list(pool.map(lambda body: self._ask(client, body), bodies))
+        rows = [row for reply in replies for row in reply]
+        if len(rows) != len(samples):
+            raise RewardError(f"{self._where} gave {len(rows)} scores for {len(samples)} samples")
+        return [
+            PointwiseValue(self._reduce(row), tuple(row), rendered[i] if rendered else None)
+            for i, row in enumerate(rows)
+        ]
+
+    @property
+    def _where(self) -> str:
+        return f"{self.url.rstrip('/')}/{self.route}"
+
+    def _tokenizer(self) -> Any:
+        if not isinstance(self.tokenizer, str):
+            return self.tokenizer
+        from assay.rewards.model_handle import ModelHandle
+        from assay.rewards.model_loading import load_tokenizer
+
+        return load_tokenizer(ModelHandle(self.tokenizer))
+
+    def _body(self, sample: Sample) -> dict[str, Any]:
+        if self.route == "score":
+            texts = [
+                "\n".join(message.content for message in messages)
+                for messages in (sample.prompt, sample.completion)
+            ]
+            return {"text_1": texts[0], "text_2": texts[1], "use_activation": False}
+        body: dict[str, Any] = {
+            "messages": [chat_message(m) for m in (*sample.prompt, *sample.completion)],
+            "add_generation_prompt": False,
+            "use_activation": False,
+        }
+        if sample.truncated and sample.completion:
+            body["continue_final_message"] = True
+        arguments = dict(self.template_arguments)
+        if tools := tools_of(sample.columns):
+            arguments["tools"] = [dict(tool) for tool in tools]
+        if arguments:
+            body["chat_template_kwargs"] = arguments
+        return body
+
+    def _ask(self, client: Any, body: dict[str, Any]) -> list[list[float]]:
+        import httpx2
+
+        if self.model is not None:
+            body = body | {"model": self.model}
+        problem = ""
+        for attempt in range(self.retries + 1):
+            if attempt:
+                time.sleep(min(0.2 * 2**attempt, 10.0))
+            try:
+                reply = client.post(self._where, json=body)
+            except httpx2.HTTPError as error:
+                problem = f"{type(error).__name__}: {error}"
+                continue
+            if reply.status_code in _AGAIN:
+                problem = f"HTTP {reply.status_code}: {reply.text[:200]}"
+                continue
+            if reply.status_code != 200:
+                raise RewardError(
+                    f"{self._where} refused the request with HTTP {reply.status_code}: "
+                    f"{reply.text[:300]}"
+                )
+            return _rows(reply, self._where)
+        raise RewardError(
+            f"no answer from {self._where} after {self.retries + 1} tries ({problem}); check that "
+            "the server runs and serves this route"
+        )
+
+    def _reduce(self, row: list[float]) -> float:
+        if self.label_weights is None:
+            if len(row) != 1:
+                raise RewardError(
+                    f"{self._where} gives {len(row)} numbers a sample, a reward is one; set "
+                    "label_weights="
+                )
+            return row[0]
+        if len(self.label_weights) != len(row):
+            raise RewardError(f"{len(self.label_weights)} label_weights for {len(row)} labels")
+        return math.fsum(w * x for w, x in zip(self.label_weights, row, strict=True))
+
+
+def _rows(reply: Any, where: str) -> list[list[float]]:
+    """Numbers of every item of a reply, in the order of the request."""
+    try:
+        data = reply.json()["data"]
+        return [_numbers(item) for item in sorted(data, key=lambda item: item.get("index", 0))]
+    except (ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
+        raise RewardError(
+            f"{where} did not answer with scores ({type(error).__name__}: {error}): "
+            f"{reply.text[:200]}"
+        ) from None
+
+
+def _numbers(item: Mapping[str, Any]) -> list[float]:
+    found = next(item[key] for key in ("probs", "score", "data") if key in item)
+    if isinstance(found, Iterable):
+        values = list(found)
+        if isinstance(values[0], Iterable):  # one number a token: the last one is the score
+            values = list(values[-1])
+        return [float(value) for value in values]
+    return [float(found)]
