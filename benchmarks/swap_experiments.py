@@ -30,21 +30,33 @@ class Run:
     metrics: PairwiseMetrics
 
 
-def feature_models(
-    seeds: int, steps: int, *, train_pairs: int = 4000, held_out: int = 2000, features: int = 16
-) -> list[Run]:
-    """Small networks on the features of both answers: all weights, objectives and seeds at once.
+@dataclass(frozen=True)
+class FeaturePairs:
+    """Pairs of feature vectors, one set a seed.
 
-    An answer is a vector f, its quality a fixed direction of it; the network reads (f_first,
-    f_second) in this order and gives the slot logit.
+    Attributes:
+        first: Features of the answer shown first, shape (seeds, pairs, features).
+        second: Of the other one, the same shape.
+        label: P(first wins), shape (seeds, pairs).
+    """
+
+    first: Floats
+    second: Floats
+    label: Floats
+
+
+def train_networks(train: FeaturePairs, held_out: FeaturePairs, steps: int) -> list[Run]:
+    """Networks with 32 hidden units: all weights, objectives and seeds at once.
+
+    Each reads (f_first, f_second) in this order and gives the slot logit.
     """
     import torch
 
     from assay.rewards.losses import order_balanced_cross_entropy, swap_consistency_loss
 
+    seeds, pairs, features = train.first.shape
     grid = [(w, o, s) for o in ("single", "balanced") for w in WEIGHTS for s in range(seeds)]
-    a, b, y = _feature_pairs(seeds, train_pairs, features, SLOT_BIAS, first=0)
-    held_a, held_b, truth = _feature_pairs(seeds, held_out, features, None, first=1000)
+    a, b, y = (_tensor(part) for part in (train.first, train.second, train.label))
     seed_of = torch.tensor([seed for _, _, seed in grid])
     weight_M1 = torch.tensor([[weight] for weight, _, _ in grid])
     single_M1 = torch.tensor([[float(objective == "single")] for _, objective, _ in grid])
@@ -71,7 +83,7 @@ def feature_models(
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, steps)
     order = torch.Generator().manual_seed(0)
     for _ in range(steps):
-        batch = torch.randint(train_pairs, (128,), generator=order)
+        batch = torch.randint(pairs, (128,), generator=order)
         first, second, target = (t[seed_of][:, batch] for t in (a, b, y))
         d_ab, d_ba = slot_logits(first, second), slot_logits(second, first)
         both = order_balanced_cross_entropy(d_ab, d_ba, target, reduction="none")
@@ -83,12 +95,25 @@ def feature_models(
         optimizer.step()
         schedule.step()
     with torch.no_grad():
-        first, second = held_a[seed_of], held_b[seed_of]
+        first, second = (_tensor(x)[seed_of] for x in (held_out.first, held_out.second))
         held_ab, held_ba = slot_logits(first, second).numpy(), slot_logits(second, first).numpy()
     return [
-        Run(w, o, seed, pairwise_metrics(held_ab[i], held_ba[i], truth[seed].numpy()))
+        Run(w, o, seed, pairwise_metrics(held_ab[i], held_ba[i], held_out.label[seed]))
         for i, (w, o, seed) in enumerate(grid)
     ]
+
+
+def drawn_pairs(seeds: int, pairs: int, bias: float | None, *, first_seed: int) -> FeaturePairs:
+    """Answers that are 16 Gaussian numbers each; the quality is their mean, up to scale."""
+    features = 16
+    parts: list[list[Floats]] = [[], [], []]
+    for seed in range(first_seed, first_seed + seeds):
+        rng = np.random.default_rng(seed)
+        a, b = rng.standard_normal((2, pairs, features))
+        s = 2.0 * (a - b).sum(1) / np.sqrt(2 * features)
+        for part, value in zip(parts, (a, b, slot_biased_labels(rng, s, bias)), strict=True):
+            part.append(value)
+    return FeaturePairs(*(np.stack(part) for part in parts))
 
 
 def llama_model(weight: float, objective: Any, seed: int, steps: int, folder: str) -> Run:
@@ -151,20 +176,10 @@ def llama_model(weight: float, objective: Any, seed: int, steps: int, folder: st
     return Run(weight, objective, seed, pairwise_metrics(d[:, 0], d[:, 1], held_out["target"]))
 
 
-def _feature_pairs(
-    seeds: int, pairs: int, features: int, bias: float | None, *, first: int
-) -> tuple[Any, ...]:
+def _tensor(values: Floats) -> Any:
     import torch
 
-    parts: list[list[Floats]] = [[], [], []]
-    for seed in range(seeds):
-        rng = np.random.default_rng(first + seed)
-        direction = np.ones(features) / np.sqrt(features)
-        a, b = rng.standard_normal((2, pairs, features))
-        s = 2.0 * ((a - b) @ direction) / np.sqrt(2)
-        for part, value in zip(parts, (a, b, _labels(rng, s, bias)), strict=True):
-            part.append(value)
-    return tuple(torch.tensor(np.stack(part), dtype=torch.float32) for part in parts)
+    return torch.tensor(values, dtype=torch.float32)
 
 
 def _token_pairs(pairs: int, bias: float | None, seed: int) -> dict[str, list[Any]]:
@@ -181,12 +196,12 @@ def _token_pairs(pairs: int, bias: float | None, seed: int) -> dict[str, list[An
     return {
         "chosen_ids": shown(a, b),
         "rejected_ids": shown(b, a),
-        "target": list(_labels(rng, s, bias).tolist()),
+        "target": list(slot_biased_labels(rng, s, bias).tolist()),
         "weight": [1.0] * pairs,
     }
 
 
-def _labels(rng: np.random.Generator, s: Floats, bias: float | None) -> Floats:
+def slot_biased_labels(rng: np.random.Generator, s: Floats, bias: float | None) -> Floats:
     """Drawn labels of the first slot with its bias; without a bias, the truth."""
     if bias is None:
         return (s > 0).astype(np.float64)

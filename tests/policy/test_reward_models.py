@@ -472,7 +472,7 @@ def test_the_card_lies_beside_the_weights(slot_model: tuple[Path, Any]) -> None:
 
 def test_a_model_learns_what_the_pairs_say(base: Path, tmp_path: Path) -> None:
     by_text = [Preference(p.prompt, p.a, p.b, 1.0, source="hand") for p in preferences(60)]
-    trl = {**TRL, "max_steps": 25, "learning_rate": 5e-3}
+    trl = {**TRL, "max_steps": 40, "learning_rate": 5e-3, "per_device_train_batch_size": 8}
     learned = main(pairwise(base, tmp_path / "out", trl=trl), preferences=by_text)
     assert learned.metrics["accuracy_both"] > 0.95
     assert learned.metrics["flip_rate"] < 0.1

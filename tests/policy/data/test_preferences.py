@@ -31,6 +31,7 @@ from assay.policy.data.near_duplicates import (
     shingles,
     without_leaks,
 )
+from assay.policy.data.preference_job import PreferenceJob
 from assay.policy.data.preference_sources import format_of, load_preferences
 from assay.policy.data.preferences import (
     Preference,
@@ -595,3 +596,53 @@ def test_files_that_do_not_belong_together(tmp_path: Path, scored: tuple[Path, P
     silent = write_rows(tmp_path / "silent.jsonl", [{"id": "row0", "value": 1.0, "passed": None}])
     with pytest.raises(DataError, match="do not say `passed`"):
         list(rejection_sampled(scored_rollouts(scored[0], silent)))
+
+
+# --- the job behind the command ------------------------------------------------------------------
+
+
+def test_the_job_cleans_splits_and_writes(tmp_path: Path) -> None:
+    battles = [
+        {"prompt": f"prompt number {i}", "response_a": f"a{i}", "response_b": f"b{i}"}
+        | {"winner": ("model_a", "model_b", "tie", "tie (bothbad)")[i % 4]}
+        for i in range(40)
+    ]
+    source = write_rows(tmp_path / "arena.jsonl", [*battles, battles[0], {"prompt": "broken"}])
+    other = write_rows(tmp_path / "eval.jsonl", battles[4:6])
+    job = PreferenceJob(
+        (str(source),),
+        str(tmp_path / "train.jsonl"),
+        format="arena",
+        evaluation=(str(other),),
+        held_out=str(tmp_path / "held.jsonl"),
+        held_out_share=0.25,
+        both_bad=False,
+        slots="both",
+    )
+    report = job.run()
+    assert report["read"] == 41
+    unread = [reason for reason in report["dropped"] if "winner" in reason]
+    assert len(unread) == 1
+    expected = {"both bad": 10, "copies": 1, "prompts of the evaluation files": 2, unread[0]: 1}
+    assert report["dropped"] == expected
+    assert report["leaks"] == {"same": 2}
+    train = list(load_preferences(job.output))
+    held_out = list(load_preferences(str(job.held_out)))
+    assert len(train) == report["written"]
+    assert len(held_out) == report["held_out"]
+    assert len(train) / 2 + len(held_out) == 28
+    assert train[1] == train[0].swapped()
+    assert report["sources"] == {"arena": len(train) // 2}
+    with pytest.raises(DataError, match="row 42"):
+        PreferenceJob((str(source),), job.output, format="arena", strict=True).run()
+
+
+def test_what_is_no_job() -> None:
+    with pytest.raises(ConfigError, match="at least one input file"):
+        PreferenceJob((), "out")
+    with pytest.raises(ConfigError, match="slots must be one of .* got 'swap'"):
+        PreferenceJob(("in",), "out", slots="swap")
+    with pytest.raises(ConfigError, match="format must be 'auto' or one of .* got 'csv'"):
+        PreferenceJob(("in",), "out", format="csv")
+    with pytest.raises(ConfigError, match="near_duplicates must be > 0 or None, got 0"):
+        PreferenceJob(("in",), "out", near_duplicates=0)
