@@ -3,6 +3,9 @@
 if __name__ != "assay.judges":
     raise ImportError("import assay.judges, not judges")
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from assay.judge import (
     Estimate,
     Grade,
@@ -14,4 +17,63 @@ from assay.judge import (
     Verdict,
 )
 
-__all__ = ["Estimate", "Grade", "Item", "Judge", "Pair", "TurnCritic", "TurnVerdict", "Verdict"]
+if TYPE_CHECKING:
+    from assay.judges.cache import ScoreCache
+    from assay.judges.cached import Cached
+    from assay.judges.client import Client, Prices, Reply, Request, Usage
+    from assay.judges.endpoint import Endpoint
+    from assay.judges.local_model import LocalModel
+    from assay.judges.order import BothOrders
+    from assay.judges.retry import Retry
+    from assay.judges.structured import VerdictFormat
+
+__all__ = [
+    "BothOrders",
+    "Cached",
+    "Client",
+    "Endpoint",
+    "Estimate",
+    "Grade",
+    "Item",
+    "Judge",
+    "LocalModel",
+    "Pair",
+    "Prices",
+    "Reply",
+    "Request",
+    "Retry",
+    "ScoreCache",
+    "TurnCritic",
+    "TurnVerdict",
+    "Usage",
+    "Verdict",
+    "VerdictFormat",
+]
+
+#: Module of each name that is imported on first use.
+_LAZY = {
+    "BothOrders": "order",
+    "Cached": "cached",
+    "Client": "client",
+    "Endpoint": "endpoint",
+    "LocalModel": "local_model",
+    "Prices": "client",
+    "Reply": "client",
+    "Request": "client",
+    "Retry": "retry",
+    "ScoreCache": "cache",
+    "Usage": "client",
+    "VerdictFormat": "structured",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module 'assay.judges' has no attribute {name!r}")
+    value = getattr(import_module(f"assay.judges.{_LAZY[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
