@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
+import operator
 from collections.abc import Callable
+from typing import Any, ClassVar
 
 from assay.judges.complexity import cost
 from assay.judges.complexity.calls import Calls
@@ -37,7 +40,7 @@ _ARITHMETIC = frozenset({"+", "-", "*", "/", "//", "%", "**", "<<", ">>", "&", "
 class Expressions(Calls):
     """Values of expressions."""
 
-    readers: dict[type, Callable[[Expressions, Node], Value]] = {}
+    readers: ClassVar[dict[type, Any]] = {}
 
     def value(self, node: Node) -> Value:
         """The value of an expression; its cost is charged."""
@@ -317,27 +320,26 @@ class Expressions(Calls):
         return self.comprehend(node, 0, Value("list", ONE, depth=len(self.stack)))
 
 
+_FOLDS: dict[str, Callable[[float, float], float]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+    "//": operator.truediv,
+    "%": operator.mod,
+    "**": lambda left, right: float(left**right) if abs(right) < 400 else math.inf,
+    "<<": lambda left, right: left * 2.0**right if right < 400 else math.inf,
+    ">>": lambda left, right: left // 2.0**right,
+}
+
+
 def _folded(sign: str, left: float, right: float) -> float | None:
+    """The constant that an operation on constants gives, or None."""
+    fold = _FOLDS.get(sign)
     try:
-        if sign == "+":
-            return left + right
-        if sign == "-":
-            return left - right
-        if sign == "*":
-            return left * right
-        if sign in ("/", "//"):
-            return left / right
-        if sign == "%":
-            return left % right
-        if sign == "**":
-            return float(left**right) if abs(right) < 400 else None
-        if sign == "<<":
-            return left * 2.0**right if right < 400 else None
-        if sign == ">>":
-            return left // 2.0**right
+        return fold(left, right) if fold is not None else None
     except (ArithmeticError, TypeError, ValueError):
         return None
-    return None
 
 
 def _quotient(left: Cost, right: Cost) -> Cost:
@@ -392,4 +394,4 @@ Expressions.readers = {
     Call: Expressions.on_call,
     New: Expressions.on_new,
     Comprehension: Expressions.on_comprehension,
-}  # type: ignore[dict-item]
+}

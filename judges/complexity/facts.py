@@ -66,15 +66,13 @@ class LoopFacts:
 def key_of(node: Node | None) -> str:
     """The name by which a variable, a field or an element of one is known, or nothing."""
     while node is not None:
-        kind = type(node)
-        if kind is Name:
-            return node.id  # type: ignore[attr-defined,no-any-return]
-        if kind is Member:
-            return "." + node.name  # type: ignore[attr-defined,no-any-return]
-        if kind is Index:
-            node = node.owner  # type: ignore[attr-defined]
-            continue
-        return ""
+        if isinstance(node, Name):
+            return node.id
+        if isinstance(node, Member):
+            return "." + node.name
+        if not isinstance(node, Index):
+            return ""
+        node = node.owner
     return ""
 
 
@@ -139,19 +137,18 @@ def assigned(nodes: list[Node]) -> set[str]:
 
 def _note(nodes: list[Node], facts: LoopFacts) -> None:
     for node in nodes:
-        kind = type(node)
-        if kind is Assign:
-            for target, value in _pairs(node):  # type: ignore[arg-type]
+        if isinstance(node, Assign):
+            for target, value in _pairs(node):
                 name = key_of(target)
                 if name and type(target) is not Index:
-                    change = _change(node, name, value)  # type: ignore[arg-type]
+                    change = _change(node, name, value)
                     facts.changes.setdefault(name, []).append(change)
                     facts.reads |= change.kind == "read"
-        elif kind is ForEach:
-            for name in names_in(node.target):  # type: ignore[attr-defined]
+        elif isinstance(node, ForEach):
+            for name in names_in(node.target):
                 facts.changes.setdefault(name, []).append(Change("set"))
-        elif kind is Call:
-            _note_call(node, facts)  # type: ignore[arg-type]
+        elif isinstance(node, Call):
+            _note_call(node, facts)
 
 
 def _note_call(call: Call, facts: LoopFacts) -> None:
@@ -236,7 +233,7 @@ def _by_sign(sign: str, value: Node, name: str) -> Change:
             if name in names_in(value):
                 return Change("div", value)
         constant = type(value) is Num
-        if constant and value.value is not None and value.value < 0:  # type: ignore[attr-defined]
+        if constant and value.value is not None and value.value < 0:
             sign = "-" if sign == "+" else "+"
         if sign == "+":
             return Change("up" if constant else "grow", value)
@@ -271,15 +268,14 @@ def _reads(value: Node) -> bool:
 def _find_breaks(body: list[Node], facts: LoopFacts, path: list[Node]) -> None:
     """Conditions of `if ...: break` in this loop, not in loops inside it."""
     for node in body:
-        kind = type(node)
-        if kind is If:
-            if any(type(n) is Jump and n.kind in ("break", "return", "throw") for n in node.then):  # type: ignore[attr-defined]
-                facts.breaks.append(node.test)  # type: ignore[attr-defined]
-            elif any(type(n) is Jump and n.kind in ("break", "return") for n in node.other):  # type: ignore[attr-defined]
-                facts.tests.append(node.test)  # type: ignore[attr-defined]
-            _find_breaks([*node.then, *node.other], facts, path)  # type: ignore[attr-defined]
-        elif kind is Block:
-            _find_breaks(node.items, facts, path)  # type: ignore[attr-defined]
+        if isinstance(node, If):
+            if any(type(n) is Jump and n.kind in ("break", "return", "throw") for n in node.then):
+                facts.breaks.append(node.test)
+            elif any(type(n) is Jump and n.kind in ("break", "return") for n in node.other):
+                facts.tests.append(node.test)
+            _find_breaks([*node.then, *node.other], facts, path)
+        elif isinstance(node, Block):
+            _find_breaks(node.items, facts, path)
 
 
 @dataclass(slots=True)
@@ -302,47 +298,45 @@ def function_facts(function: Function) -> FunctionFacts:
     facts = FunctionFacts(set(), False, [], set(), [], False)
     derived = set(function.parameters)
     for position, node in enumerate(nodes):
-        kind = type(node)
-        if kind is Call:
-            name = key_of(node.callee).lstrip(".")  # type: ignore[attr-defined]
+        if isinstance(node, Call):
+            name = key_of(node.callee).lstrip(".")
             facts.calls.add(name)
             facts.reads |= name in READS
-            if name in ("add", "append", "put", "set", "insert") and type(node.callee) is Member:  # type: ignore[attr-defined]
-                for argument in node.arguments[:1]:  # type: ignore[attr-defined]
+            if name in ("add", "append", "put", "set", "insert") and type(node.callee) is Member:
+                for argument in node.arguments[:1]:
                     if names_in(argument) & derived:
-                        owner = key_of(node.callee.owner)  # type: ignore[attr-defined]
+                        owner = key_of(node.callee.owner)
                         facts.stores.append((owner, argument, None, position))
-        elif kind is Assign:
-            for target, value in _pairs(node):  # type: ignore[arg-type]
+        elif isinstance(node, Assign):
+            for target, value in _pairs(node):
                 if type(target) is Index and names_in(target) & derived:
                     facts.stores.append((key_of(target), target, value, position))
                 elif type(target) is Name and value is not None and names_in(value) & derived:
                     derived.add(target.id)
-        elif kind is If:
-            _guards(node.test, derived, facts)  # type: ignore[attr-defined]
-        elif kind is ForEach:
+        elif isinstance(node, If):
+            _guards(node.test, derived, facts)
+        elif isinstance(node, ForEach):
             facts.loops = True
-            derived |= names_in(node.target)  # type: ignore[attr-defined]
-        elif kind is Loop:
+            derived |= names_in(node.target)
+        elif isinstance(node, Loop):
             facts.loops = True
-            if node.test is not None:  # type: ignore[attr-defined]
-                _guards(node.test, derived, facts)  # type: ignore[attr-defined]
+            if node.test is not None:
+                _guards(node.test, derived, facts)
     function.facts = facts
     return facts
 
 
 def _guards(test: Node, derived: set[str], facts: FunctionFacts) -> None:
     for part in walk([test]):
-        kind = type(part)
-        if kind is Index and names_in(part.at) & derived:  # type: ignore[attr-defined]
+        if isinstance(part, Index) and names_in(part.at) & derived:
             facts.tables.add(key_of(part))
-        elif kind is Operation and part.sign in ("in", "not in"):  # type: ignore[attr-defined]
-            if names_in(part.operands[0]) & derived:  # type: ignore[attr-defined]
-                facts.tables.add(key_of(part.operands[1]))  # type: ignore[attr-defined]
-        elif kind is Call and type(part.callee) is Member:  # type: ignore[attr-defined]
-            if part.callee.name in ("contains", "containsKey", "has", "count", "get", "find"):  # type: ignore[attr-defined]
-                facts.tables.add(key_of(part.callee.owner))  # type: ignore[attr-defined]
-        elif kind is Operation and len(part.operands) == 2:  # type: ignore[attr-defined]
+        elif isinstance(part, Operation) and part.sign in ("in", "not in"):
+            if names_in(part.operands[0]) & derived:
+                facts.tables.add(key_of(part.operands[1]))
+        elif isinstance(part, Call) and type(part.callee) is Member:
+            if part.callee.name in ("contains", "containsKey", "has", "count", "get", "find"):
+                facts.tables.add(key_of(part.callee.owner))
+        elif isinstance(part, Operation) and len(part.operands) == 2:
             facts.guards.append(part)
 
 

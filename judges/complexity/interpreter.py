@@ -6,8 +6,9 @@ Only what is called is read, so dead code costs nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any, ClassVar
 
 from assay.judges.complexity import cost
 from assay.judges.complexity.cost import ONE, ZERO, Cost
@@ -332,19 +333,18 @@ class Interpreter(Expressions):
 
     def bind(self, target: Node, value: Value, *, fresh: bool = False) -> None:
         """Give a value to a name, field, element or several of them."""
-        kind = type(target)
-        if kind is Name:
-            self.set_name(target.id, value)  # type: ignore[attr-defined]
-        elif kind is Member:
-            self.globals["." + target.name] = value  # type: ignore[attr-defined]
-            if target.name in self.globals:  # type: ignore[attr-defined]
-                self.globals[target.name] = value  # type: ignore[attr-defined]
-        elif kind is Items:
-            self.unpack(target.items, value)  # type: ignore[attr-defined]
-        elif kind is Index:
-            self.store(target, value)  # type: ignore[arg-type]
-        elif kind is Spread:
-            self.bind(target.value, value if value.is_collection else Value("list", value.size))  # type: ignore[attr-defined]
+        if isinstance(target, Name):
+            self.set_name(target.id, value)
+        elif isinstance(target, Member):
+            self.globals["." + target.name] = value
+            if target.name in self.globals:
+                self.globals[target.name] = value
+        elif isinstance(target, Items):
+            self.unpack(target.items, value)
+        elif isinstance(target, Index):
+            self.store(target, value)
+        elif isinstance(target, Spread):
+            self.bind(target.value, value if value.is_collection else Value("list", value.size))
 
     def unpack(self, targets: list[Node], value: Value) -> None:
         """Give the parts of a value to several names."""
@@ -377,7 +377,7 @@ class Interpreter(Expressions):
         if owner.is_collection:
             owner.element = _joined(owner.element, value)
 
-    statements: dict[type, Callable[[Interpreter, Node], None]] = {}
+    statements: ClassVar[dict[type, Any]] = {}
 
 
 Interpreter.statements = {
@@ -389,7 +389,7 @@ Interpreter.statements = {
     Assign: Interpreter.on_assign,
     ForEach: Interpreter.on_for_each,
     Loop: Interpreter.on_loop,
-}  # type: ignore[dict-item]
+}
 
 
 def _joined(old: Value | None, new: Value) -> Value:

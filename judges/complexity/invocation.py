@@ -26,6 +26,7 @@ class Invocation(Constructions):
         self.results: dict[tuple[object, ...], tuple[Cost, Value, frozenset[str]]] = {}
         self.rows: list[tuple[set[str], Cost]] = []
         self.called = False
+        self.functions_read: dict[int, Function] = {}
         self.tables: frozenset[str] = frozenset()
 
     if TYPE_CHECKING:
@@ -164,6 +165,7 @@ class Invocation(Constructions):
     ) -> tuple[Cost, Value]:
         """Read a function's body in a scope of its own."""
         self.called = True
+        self.functions_read[id(function)] = function
         local: dict[str, Value] = {}
         for position, name in enumerate(function.parameters):
             given = arguments[position] if position < len(arguments) else Value("any")

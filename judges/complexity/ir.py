@@ -7,6 +7,7 @@ and comments carry nothing: a string keeps its length, a name is only compared w
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 
 class Node:
@@ -301,9 +302,8 @@ def children(node: Node) -> list[Node]:
     kind = type(node)
     if kind is Name or kind is Num or kind is Function or kind is Class:
         return []
-    if kind is Operation:
-        return node.operands  # type: ignore[attr-defined,no-any-return]
-    return _PARTS[kind](node)
+    parts: list[Node] = _PARTS[kind](node)
+    return parts
 
 
 def _call(node: Call) -> list[Node]:
@@ -315,7 +315,8 @@ def _some(*nodes: Node | None) -> list[Node]:
     return [node for node in nodes if node is not None]
 
 
-_PARTS = {
+_PARTS: dict[type, Any] = {
+    Operation: lambda n: n.operands,
     Text: lambda n: n.parts,
     Call: _call,
     Member: lambda n: [n.owner],

@@ -62,9 +62,9 @@ class JavaScriptLowering(Lowering):
             "lexical_declaration": "block",
             "variable_declaration": "block",
             "throw_statement": "throw",
-            "array": "list",
-            "array_pattern": "tuple",
-            "object_pattern": "tuple",
+            "array": "as_list",
+            "array_pattern": "as_tuple",
+            "object_pattern": "as_tuple",
             "spread_element": "spread",
             "rest_pattern": "spread",
             "function_declaration": "function",
@@ -88,10 +88,10 @@ class JavaScriptLowering(Lowering):
     def falsehood(self, node: Tree) -> Node:
         return Num(0.0, self.line(node))
 
-    def list(self, node: Tree) -> Node:
+    def as_list(self, node: Tree) -> Node:
         return Items("list", self.many(node.named_children), self.line(node))
 
-    def tuple(self, node: Tree) -> Node:
+    def as_tuple(self, node: Tree) -> Node:
         return Items("tuple", self.many(node.named_children), self.line(node))
 
     def spread(self, node: Tree) -> Node:
@@ -140,7 +140,7 @@ class JavaScriptLowering(Lowering):
             line,
         )
 
-    def _parameters(self, node: Tree) -> list[tuple[str, str]]:  # type: ignore[valid-type]
+    def _parameters(self, node: Tree) -> list[tuple[str, str]]:
         single = node.child_by_field_name("parameter")
         if single is not None:
             return [(self.spelling(single), "")]

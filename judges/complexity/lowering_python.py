@@ -57,13 +57,13 @@ class PythonLowering(Lowering):
             "list_comprehension": "comprehension",
             "generator_expression": "comprehension",
             "dictionary_comprehension": "comprehension",
-            "expression_list": "tuple",
-            "pattern_list": "tuple",
-            "tuple_pattern": "tuple",
-            "list_pattern": "tuple",
-            "tuple": "tuple",
-            "list": "list",
-            "set": "set",
+            "expression_list": "as_tuple",
+            "pattern_list": "as_tuple",
+            "tuple_pattern": "as_tuple",
+            "list_pattern": "as_tuple",
+            "tuple": "as_tuple",
+            "list": "as_list",
+            "set": "as_set",
             "dictionary": "dictionary",
             "list_splat": "spread",
             "list_splat_pattern": "spread",
@@ -77,11 +77,11 @@ class PythonLowering(Lowering):
             "else_clause": "clause",
             "finally_clause": "block",
             "named_expression": "walrus",
-            "print_statement": "print",
+            "print_statement": "as_print",
         }
 
     def on_expression_statement(self, node: Tree) -> Node | None:
-        return self.first(node) if node.named_child_count == 1 else self.tuple(node)
+        return self.first(node) if node.named_child_count == 1 else self.as_tuple(node)
 
     def imports(self, _: Tree) -> None:
         return None
@@ -139,7 +139,7 @@ class PythonLowering(Lowering):
                     arguments.append(made)
         return Call(self.field(node, "function"), arguments, self.line(node), keywords or None)
 
-    def print(self, node: Tree) -> Node:
+    def as_print(self, node: Tree) -> Node:
         from assay.judges.complexity.ir import Name
 
         line = self.line(node)
@@ -173,13 +173,13 @@ class PythonLowering(Lowering):
                 high = self.one(child)
         return low, high
 
-    def tuple(self, node: Tree) -> Node:
+    def as_tuple(self, node: Tree) -> Node:
         return Items("tuple", self.many(node.named_children), self.line(node))
 
-    def list(self, node: Tree) -> Node:
+    def as_list(self, node: Tree) -> Node:
         return Items("list", self.many(node.named_children), self.line(node))
 
-    def set(self, node: Tree) -> Node:
+    def as_set(self, node: Tree) -> Node:
         return Items("set", self.many(node.named_children), self.line(node))
 
     def dictionary(self, node: Tree) -> Node:

@@ -65,12 +65,12 @@ class RustLowering(Lowering):
             "return_expression": "on_return_statement",
             "break_expression": "on_break_statement",
             "continue_expression": "on_continue_statement",
-            "tuple_expression": "tuple",
-            "tuple_pattern": "tuple",
+            "tuple_expression": "as_tuple",
+            "tuple_pattern": "as_tuple",
             "tuple_struct_pattern": "last",
             "reference_pattern": "first",
             "mut_pattern": "last",
-            "array_expression": "list",
+            "array_expression": "as_list",
             "mutable_specifier": "nothing",
             "const_item": "constant",
             "static_item": "constant",
@@ -93,10 +93,10 @@ class RustLowering(Lowering):
             return Operation("not", [inner or Num(None, 0)], self.line(node))
         return inner
 
-    def tuple(self, node: Tree) -> Node:
+    def as_tuple(self, node: Tree) -> Node:
         return Items("tuple", self.many(node.named_children), self.line(node))
 
-    def list(self, node: Tree) -> Node:
+    def as_list(self, node: Tree) -> Node:
         return Items("list", self.many(node.named_children), self.line(node))
 
     def on_scoped_identifier(self, node: Tree) -> Node:
@@ -136,7 +136,7 @@ class RustLowering(Lowering):
             return Slice(owner, low, high, line)
         return Index(owner, self.need(parts[-1]), line)
 
-    def _ends(self, node: Tree) -> tuple[Node | None, Node | None]:  # type: ignore[valid-type]
+    def _ends(self, node: Tree) -> tuple[Node | None, Node | None]:
         low: Node | None = None
         high: Node | None = None
         after = False
@@ -209,7 +209,7 @@ class RustLowering(Lowering):
         return New("int", [], line, sizes=[size])
 
     def closure(self, node: Tree) -> Node:
-        parameters: list[tuple[str, str]] = []  # type: ignore[valid-type]
+        parameters: list[tuple[str, str]] = []
         given = node.child_by_field_name("parameters")
         for child in given.named_children if given is not None else ():
             inner = child.child_by_field_name("pattern") or child
@@ -222,7 +222,7 @@ class RustLowering(Lowering):
         return function_of("", parameters, statements, line)
 
     def function(self, node: Tree) -> Function:
-        parameters: list[tuple[str, str]] = []  # type: ignore[valid-type]
+        parameters: list[tuple[str, str]] = []
         given = node.child_by_field_name("parameters")
         for child in given.named_children if given is not None else ():
             if child.type == "parameter":

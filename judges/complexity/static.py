@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -13,8 +14,15 @@ from assay.errors import ConfigError
 from assay.judge import Estimate
 from assay.judges.complexity import cost
 from assay.judges.complexity.cost import ONE, Cost
-from assay.judges.complexity.expression import Expression, canonical
-from assay.judges.complexity.growth import Monomial, exponential, logarithm, monomial, variable
+from assay.judges.complexity.expression import Expression, canonical, parse
+from assay.judges.complexity.growth import (
+    Gauge,
+    Monomial,
+    exponential,
+    logarithm,
+    monomial,
+    variable,
+)
 from assay.judges.complexity.growth import times as product
 from assay.judges.complexity.interpreter import Interpreter
 from assay.judges.complexity.ir import Class, Function, Node
@@ -26,6 +34,8 @@ from assay.syntax import require_language
 
 if TYPE_CHECKING:
     from tree_sitter import Parser
+
+    from assay.judges.complexity.features import Vector
 
 _NAMES = ("n", "m", "k", "q", "p", "r", "s", "t", "u", "w", "x", "y", "z")
 _FEWEST = 3  # evidence lines
@@ -50,11 +60,24 @@ class StaticEstimator:
         """
         return [self._estimate(program) for program in programs]
 
-    def _estimate(self, program: Program) -> Estimate:
+    def describe(self, program: Program) -> tuple[Vector, Estimate]:
+        """Features for the learned estimator, and the estimate itself."""
+        from assay.judges.complexity import features
+
         reading = read(program)
         if reading is None:
-            return Estimate(None, 0.0, self.name, (), ("does not parse",))
-        total, machine = reading
+            return features.describe([], Interpreter(program.language), None, None), _UNREADABLE
+        estimate = self._from(reading)
+        expression = parse(estimate.expression) if estimate.expression else None
+        vector = features.describe(reading.nodes, reading.machine, reading.total, expression)
+        return vector, estimate
+
+    def _estimate(self, program: Program) -> Estimate:
+        reading = read(program)
+        return _UNREADABLE if reading is None else self._from(reading)
+
+    def _from(self, reading: Reading) -> Estimate:
+        total, machine = reading.total, reading.machine
         if total is None:
             return Estimate(None, 0.0, self.name, (), ("too large to read",))
         names = _names(total, machine)
@@ -66,7 +89,39 @@ class StaticEstimator:
         )
 
 
-def read(program: Program) -> tuple[Cost | None, Interpreter] | None:
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What was read of a program.
+
+    Attributes:
+        total: Its cost, or None where it was too large.
+        machine: The state after reading.
+        nodes: The program in the neutral form.
+    """
+
+    total: Cost | None
+    machine: Interpreter
+    nodes: list[Node]
+
+
+_UNREADABLE = Estimate(None, 0.0, "static", (), ("does not parse",))
+
+
+def node_kinds(program: Program) -> list[str]:
+    """Kinds of the named nodes of a program's tree, in order of the text, without comments."""
+    require_language(program.language)
+    tree = _parser(program.language).parse(program.source.encode("utf-8", "replace"))
+    kinds: list[str] = []
+    stack = [tree.root_node]
+    while stack:
+        node = stack.pop()
+        if "comment" not in node.type:
+            kinds.append(node.type)
+            stack.extend(reversed(node.named_children))
+    return kinds
+
+
+def read(program: Program) -> Reading | None:
     """The cost of a program and the machine that read it; None where it does not parse."""
     require_language(program.language)
     tree = _parser(program.language).parse(program.source.encode("utf-8", "replace"))
@@ -74,11 +129,12 @@ def read(program: Program) -> tuple[Cost | None, Interpreter] | None:
     if root.has_error or root.named_child_count == 0:
         return None
     machine = Interpreter(program.language)
+    nodes: list[Node] = []
     try:
         nodes = _lowering(program.language).program(root)
-        return run(nodes, machine, program.entry), machine
+        return Reading(run(nodes, machine, program.entry), machine, nodes)
     except (TooLarge, RecursionError):
-        return None, machine
+        return Reading(None, machine, nodes)
 
 
 def run(nodes: list[Node], machine: Interpreter, entry: str | None) -> Cost:
@@ -160,9 +216,13 @@ def _monomial(term: cost.Term, names: dict[str, str]) -> Monomial:
             stirling = exponential([(1.0, product(of, log_n)), (-1.0, of), (0.5, log_n)])
             result = product(result, stirling or ())
         else:
-            powers = {((((letter, 1), 1.0),)): power, ((((letter, 2), 1.0),)): logs}
+            powers = {_level(letter, 1): power, _level(letter, 2): logs}
             result = product(result, monomial(powers))
     return result
+
+
+def _level(letter: str, level: int) -> Gauge:
+    return (((letter, level), 1.0),)
 
 
 def _evidence(total: Cost, machine: Interpreter, names: dict[str, str]) -> tuple[str, ...]:

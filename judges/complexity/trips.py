@@ -170,12 +170,11 @@ def _bisection(test: Node, names: list[str], facts: LoopFacts, run: Interpreter)
         return None
     size = ONE
     for name in names:
-        value = run.lookup(name)
-        if value is not None:
-            size = cost.plus(size, value.size)
+        if (end := run.lookup(name)) is not None:
+            size = cost.plus(size, end.size)
     for part in walk([test]):
-        if type(part) is Name and (value := run.lookup(part.id)) is not None:
-            size = cost.plus(size, value.size)
+        if type(part) is Name and (end := run.lookup(part.id)) is not None:
+            size = cost.plus(size, end.size)
     if cost.is_constant(size):
         return Trips(run.bisected(size), "halves a range of numbers", sure=0.8)
     return Trips(cost.log(size), "halves a range")
