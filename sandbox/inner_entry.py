@@ -37,3 +37,25 @@ def enter() -> None:
         os._exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) & 0xFF)
     private, recursive = 1 << 18, 1 << 14
     kernel.mount("none", "/", "", private | recursive)
+    _devices()
+
+
+def _devices() -> None:
+    """A /dev with what programs need, instead of the engine's (terminals, shared /dev/shm)."""
+    kernel.mount("tmpfs", "/tmp", "tmpfs", kernel.MS_NOSUID, "mode=0755")
+    os.mkdir("/tmp/dev")
+    for name in ("null", "zero", "full", "random", "urandom"):
+        os.close(os.open(f"/tmp/dev/{name}", os.O_CREAT | os.O_WRONLY))
+        kernel.mount(f"/dev/{name}", f"/tmp/dev/{name}", "", kernel.MS_BIND)
+    for name, target in (
+        ("stdin", "/proc/self/fd/0"),
+        ("stdout", "/proc/self/fd/1"),
+        ("stderr", "/proc/self/fd/2"),
+        ("fd", "/proc/self/fd"),
+        ("shm", "/tmp/.shm"),
+    ):
+        os.symlink(target, f"/tmp/dev/{name}")
+    kernel.mount("/tmp/dev", "/dev", "", kernel.MS_BIND | 1 << 14)
+    kernel.unmount("/tmp")
+    read_only = kernel.MS_REMOUNT | kernel.MS_BIND | kernel.MS_RDONLY
+    kernel.mount("", "/dev", "", read_only | kernel.MS_NOSUID)

@@ -54,19 +54,21 @@ def confine(
         if fd not in fds:
             os.close(fd)
     os.closerange(last + 1, 1 << 20)
-    for kind, value in task["rlimits"]:
-        resource.setrlimit(kind, (value, value))
+    resource.setrlimit(resource.RLIMIT_CPU, task["cpu_rlimit"])
     kernel.drop_capabilities()
     os.chdir(task["tmp"])
 
 
-def rlimits(limits: dict[str, Any], address_space: bool, extra_processes: int) -> list[Any]:
-    """The resource limits of every process of a program, as (kind, value)."""
+def bound(limits: dict[str, Any], address_space: bool, extra_processes: int) -> tuple[int, int]:
+    """Set the resource limits of all that this process will fork.
+
+    They are the same for every test and do not hurt the supervisor, so they are set once; only the
+    limit of CPU seconds, which would, is returned for each program to set.
+    """
     seconds = int(limits["cpu_s"]) + 2
     memory = int(limits["memory"])
     pairs = [
         (resource.RLIMIT_CORE, 0),
-        (resource.RLIMIT_CPU, seconds),
         (resource.RLIMIT_FSIZE, int(limits["file"])),
         (resource.RLIMIT_NOFILE, 256),
         (resource.RLIMIT_NPROC, int(limits["processes"]) + extra_processes),
@@ -78,7 +80,11 @@ def rlimits(limits: dict[str, Any], address_space: bool, extra_processes: int) -
     pairs.append((resource.RLIMIT_STACK, memory))
     if address_space:
         pairs.append((resource.RLIMIT_AS, memory + (768 << 20)))
-    return [(kind, _at_most(value, resource.getrlimit(kind)[1])) for kind, value in pairs]
+    for kind, value in pairs:
+        value = _at_most(value, resource.getrlimit(kind)[1])
+        resource.setrlimit(kind, (value, value))
+    seconds = _at_most(seconds, resource.getrlimit(resource.RLIMIT_CPU)[1])
+    return seconds, seconds
 
 
 def _at_most(value: int, hard: int) -> int:
@@ -117,7 +123,6 @@ def _program(task: dict[str, Any], test: dict[str, Any], code: bytes | None) -> 
     scope["__builtins__"] = builtins
     sys.modules[name] = module
     sys.argv[:] = [task["path"], *task["arguments"]]
-    forget_harness()
     status = 0
     try:
         compiled: CodeType
@@ -145,12 +150,6 @@ def _program(task: dict[str, Any], test: dict[str, Any], code: bytes | None) -> 
         _flush()
         return status
     return _finish(scope, status)
-
-
-def forget_harness() -> None:
-    """Take our modules out of `sys.modules`: tidiness for honest programs, not protection."""
-    for name in [one for one in sys.modules if one.partition(".")[0] == "assay"]:
-        del sys.modules[name]
 
 
 def _call(scope: dict[str, Any], test: dict[str, Any]) -> None:

@@ -16,6 +16,9 @@ _PR_SET_SECCOMP, _SECCOMP_MODE_FILTER = 22, 2
 _CAPABILITY_VERSION_3 = 0x20080522
 
 _libc = ctypes.CDLL(None, use_errno=True)
+#: Looked up once, here: a forked child would look each up again, and copy pages for it.
+_unshare, _setns, _mount, _umount2 = _libc.unshare, _libc.setns, _libc.mount, _libc.umount2
+_prctl, _capset, _syscall = _libc.prctl, _libc.capset, _libc.syscall
 _HEADER = _CAPABILITY_VERSION_3.to_bytes(4, "little") + bytes(4)
 _NO_CAPABILITIES = bytes(24)
 
@@ -28,17 +31,17 @@ def _checked(result: int, what: str) -> None:
 
 def unshare(flags: int) -> None:
     """Leave the namespaces in `flags`."""
-    _checked(_libc.unshare(flags), "unshare")
+    _checked(_unshare(flags), "unshare")
 
 
 def setns(fd: int, kind: int) -> None:
     """Join the namespace behind `fd`."""
-    _checked(_libc.setns(fd, kind), "setns")
+    _checked(_setns(fd, kind), "setns")
 
 
 def mount(source: str, target: str, kind: str, flags: int, options: str = "") -> None:
     """Mount a file system."""
-    result = _libc.mount(
+    result = _mount(
         source.encode(),
         target.encode(),
         kind.encode() or None,
@@ -50,25 +53,25 @@ def mount(source: str, target: str, kind: str, flags: int, options: str = "") ->
 
 def unmount(target: str) -> None:
     """Detach the file system mounted at `target`."""
-    _checked(_libc.umount2(target.encode(), MNT_DETACH), f"unmount {target}")
+    _checked(_umount2(target.encode(), MNT_DETACH), f"unmount {target}")
 
 
 def no_new_privileges() -> None:
     """Make exec unable to gain anything, for this process and all it starts."""
-    _checked(_libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")
+    _checked(_prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")
 
 
 def forget_exec_capabilities() -> None:
     """Empty the bounding and ambient sets: no program started from here has capabilities."""
-    _libc.prctl(_PR_CAP_AMBIENT, 4, 0, 0, 0)
+    _prctl(_PR_CAP_AMBIENT, 4, 0, 0, 0)
     for capability in range(64):
-        if _libc.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0) < 0:
+        if _prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0) < 0:
             break
 
 
 def drop_capabilities() -> None:
     """Give up every capability of this process, for good."""
-    _checked(_libc.capset(_HEADER, _NO_CAPABILITIES), "capset")
+    _checked(_capset(_HEADER, _NO_CAPABILITIES), "capset")
 
 
 def load_filter(program: bytes) -> None:
@@ -79,12 +82,12 @@ def load_filter(program: bytes) -> None:
     header[0:2] = (len(program) // 8).to_bytes(2, "little")
     header[8:16] = address.to_bytes(8, "little")
     pointer = (ctypes.c_char * 16).from_buffer(header)
-    _checked(_libc.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, pointer, 0, 0), "seccomp")
+    _checked(_prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, pointer, 0, 0), "seccomp")
 
 
 def become_subreaper() -> None:
     """Inherit the orphans among this process's descendants."""
-    _checked(_libc.prctl(36, 1, 0, 0, 0), "child subreaper")
+    _checked(_prctl(36, 1, 0, 0, 0), "child subreaper")
 
 
 class Buffer:
@@ -102,7 +105,7 @@ class Buffer:
 
 def call(number: int, *arguments: int) -> int:
     """A raw system call; -1 with errno kept for `errno()`."""
-    return int(_libc.syscall(ctypes.c_long(number), *(ctypes.c_long(one) for one in arguments)))
+    return int(_syscall(ctypes.c_long(number), *(ctypes.c_long(one) for one in arguments)))
 
 
 def errno() -> int:

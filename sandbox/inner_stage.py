@@ -6,6 +6,7 @@ Runs inside the sandbox: standard library only, few imports.
 from __future__ import annotations
 
 import os
+import time
 
 from assay.sandbox import inner_kernel as kernel
 from assay.sandbox import inner_landlock as landlock
@@ -21,13 +22,14 @@ _QUIET = kernel.MS_NOSUID | kernel.MS_NODEV
 class Mounts:
     """Private mounts: /prog read-only, /tmp (with /dev/shm inside) sized and new for each test."""
 
-    prog, tmp = "/prog", "/tmp"
+    prog, tmp, shm = "/prog", "/tmp", "/tmp/.shm"
 
     def __init__(self, task: dict[str, Any], proc: bool) -> None:
         limits = task["limits"]
         self.options = f"size={limits['tmp']},nr_inodes={limits['inodes']},mode=0777"
         self.mounted = False
-        kernel.unshare(kernel.NEWNS | kernel.NEWIPC)
+        self.clean: object = None
+        kernel.unshare(kernel.NEWNS)  # SysV IPC and message queues are denied
         if proc:
             flags = _QUIET | kernel.MS_RDONLY | kernel.MS_NOEXEC
             kernel.mount("proc", "/proc", "proc", flags, "subset=pid,hidepid=invisible")
@@ -39,11 +41,14 @@ class Mounts:
     def fresh(self) -> None:
         """An empty /tmp, whatever was there."""
         if self.mounted:
+            if _state(self.tmp, self.shm) == self.clean:
+                return
             kernel.unmount(self.tmp)
         kernel.mount("tmpfs", self.tmp, "tmpfs", _QUIET, self.options)
-        os.mkdir("/tmp/.shm")
-        os.chmod("/tmp/.shm", 0o1777)
+        os.mkdir(self.shm)
+        os.chmod(self.shm, 0o1777)
         self.mounted = True
+        self.clean = _state(self.tmp, self.shm)
 
     def used(self) -> int:
         """Bytes in /tmp, which live in memory."""
@@ -64,12 +69,27 @@ class Mounts:
         """Nothing: mounts end with their namespace."""
 
 
+def _state(*folders: str) -> object:
+    """All that a program could have changed in folders that hold nothing else, or None."""
+    found: list[object] = []
+    try:
+        for folder in folders:
+            status = os.stat(folder)
+            found += (status.st_ino, status.st_mode, status.st_nlink, os.listxattr(folder))
+            found += (status.st_mtime_ns, status.st_ctime_ns)
+        space = os.statvfs(folders[0])
+    except OSError:
+        return None
+    return (*found, space.f_bfree, space.f_ffree)
+
+
 class Folders:
     """Plain directories, for backends without a mount namespace; emptied, and watched."""
 
     def __init__(self, task: dict[str, Any], folder: str, readable: list[str]) -> None:
         self.prog, self.tmp = os.path.join(folder, "prog"), os.path.join(folder, "tmp")
         self.limits = task["limits"]
+        self.next_look = 0.0
         for path in (self.prog, self.tmp):
             remove(path)
             os.mkdir(path)
@@ -101,7 +121,16 @@ class Folders:
         return 0
 
     def overfull(self) -> bool:
-        """Whether the tmp folder holds more files or bytes than allowed."""
+        """Whether the tmp folder holds more files or bytes than allowed; looked at now and then."""
+        started = time.monotonic()
+        if started < self.next_look:
+            return False
+        full = self._full()
+        now = time.monotonic()
+        self.next_look = now + max(0.1, 10 * (now - started))
+        return full
+
+    def _full(self) -> bool:
         files = size = 0
         waiting = [self.tmp]
         for here in waiting:  # grows while we go
@@ -112,7 +141,8 @@ class Folders:
                         if files > self.limits["inodes"]:
                             return True
                         if entry.is_dir(follow_symlinks=False):
-                            waiting.append(entry.path)
+                            if len(entry.path) < 1000:  # deeper ones are few, or many by now
+                                waiting.append(entry.path)
                         else:
                             size += entry.stat(follow_symlinks=False).st_blocks * 512
             except OSError:
@@ -128,15 +158,14 @@ class Folders:
 def write_files(folder: str, files: list[tuple[str, bytes, int]]) -> None:
     """Write (name, content, mode) below `folder`."""
     for name, content, mode in files:
-        path = os.path.join(folder, name)
+        path = f"{folder}/{name}"
         if "/" in name:
             os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(path, "wb", buffering=0) as file:
-            rest = memoryview(content)
-            while rest:
-                rest = rest[file.write(rest) or 0 :]
-        if mode != 0o644:
-            os.chmod(path, mode)
+        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+        written = os.write(fd, content)
+        while written < len(content):
+            written += os.write(fd, memoryview(content)[written:])
+        os.close(fd)
 
 
 def remove(folder: str, itself: bool = True) -> None:

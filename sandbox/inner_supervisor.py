@@ -270,7 +270,7 @@ def supervise(
 ) -> None:
     """Run a submission in this process: pid 1 of a new namespace, or else a child subreaper."""
     bounded = task["address_space"] and not meter.memory
-    task["rlimits"] = guest.rlimits(task["limits"], bounded, task["extra_processes"])
+    task["cpu_rlimit"] = guest.bound(task["limits"], bounded, task["extra_processes"])
     task["tmp"] = stage.tmp
     task["argv"] = [_placed(one, stage) for one in task["argv"]]
     task["arguments"] = [_placed(one, stage) for one in task["arguments"]]
