@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol, runtime_checkable
 
 from assay.errors import ConfigError, DataError, JudgeError, SandboxError
-from assay.fingerprint import fingerprint_of
+from assay.fingerprint import Fingerprinted, configuration_fingerprint, fingerprint_of
 from assay.judge import Estimate
 from assay.judges.complexity.expression import Expression, parse
 from assay.judges.complexity.normalise import structure_hash
@@ -22,13 +22,14 @@ CACHE_SIZE = 65_536
 
 @runtime_checkable
 class Estimator(Protocol):
-    """One way to estimate a time complexity."""
+    """One way to estimate a time complexity.
+
+    It is a dataclass whose fields say everything that changes an estimate, or has a method
+    `fingerprint() -> str`.
+    """
 
     def estimate(self, programs: Sequence[Program]) -> list[Estimate]:
         """One estimate per program, in order; `expression` is None where it cannot tell."""
-
-    def fingerprint(self) -> str:
-        """A hash of everything that changes an estimate."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,7 @@ class ComplexityJudge:
         for estimator in estimators:
             if not isinstance(estimator, Estimator):
                 raise ConfigError(
-                    "ComplexityJudge.estimators must have estimate() and fingerprint(), got "
+                    "ComplexityJudge.estimators must have estimate(), got "
                     f"{type(estimator).__name__}"
                 )
         object.__setattr__(self, "estimators", estimators)
@@ -81,7 +82,12 @@ class ComplexityJudge:
 
     def fingerprint(self) -> str:
         """A hash of the estimators and the rules by which they are combined."""
-        prints = [estimator.fingerprint() for estimator in self.estimators]
+        prints = [
+            estimator.fingerprint()
+            if isinstance(estimator, Fingerprinted)
+            else configuration_fingerprint(estimator)
+            for estimator in self.estimators
+        ]
         return fingerprint_of(("ComplexityJudge", prints, self.confident, self.cross_check))
 
     def estimate(self, programs: Sequence[Program]) -> list[Estimate]:

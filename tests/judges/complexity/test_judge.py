@@ -119,7 +119,7 @@ def test_budget_bounds_the_dear_ones() -> None:
 
 
 def test_settings_are_checked_and_it_pickles() -> None:
-    with pytest.raises(ConfigError, match=r"must have estimate\(\) and fingerprint\(\), got str"):
+    with pytest.raises(ConfigError, match=r"must have estimate\(\), got str"):
         ComplexityJudge(("static",))  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match="confident must lie in"):
         ComplexityJudge((Says("n"),), confident=0)
