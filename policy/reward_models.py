@@ -135,6 +135,7 @@ def main(
     folder = save_model(config, trainer, tokenizer, calibration)
     if trainer.is_world_process_zero():
         card_of(config, split, metrics, calibration).write(folder)
+    trainer.accelerator.wait_for_everyone()
     return TrainedRewardModel(
         folder,
         metrics,
@@ -194,7 +195,7 @@ def _checkpoint(config: RewardModelConfig) -> str | None:
                 f"{folder} holds {Path(last).name} of another configuration; give another "
                 "output_dir, or go back to the settings it was begun with"
             )
-    run.write_text(json.dumps({"configuration": mark, "settings": settings}, default=str))
+    run.write_text(json.dumps({"configuration": mark}))
     return last
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import warnings
 from collections.abc import Iterator
@@ -29,6 +30,7 @@ from assay.policy.reward_models import main, trained_model
 from assay.rewards.pair_text import PairText
 from assay.rewards.pairwise import PairwiseModel, PairwiseReward
 from assay.rewards.pointwise import PointwiseModel, PointwiseReward
+from tests.ranks import run_ranks
 from tests.samples import sample
 
 pytest.importorskip("trl", reason="training needs assay[train]")
@@ -559,6 +561,41 @@ def test_a_pointwise_model_is_trained_by_trls_trainer(base: Path, tmp_path: Path
     assert good is not None and bad is not None
     assert good > bad
     assert "pairs.jsonl | train" in (output / "README.md").read_text()
+
+
+def train_on_this_rank() -> dict[str, Any]:
+    """Runs on every rank: a short training, the base model in the folder of the environment."""
+    folder = Path(os.environ["ASSAY_TEST_FOLDER"])
+    trl = {**TRL, "eval_strategy": "steps", "eval_steps": 4}
+    trained = main(pairwise(folder / "base", folder / "out", trl=trl), preferences=preferences(41))
+    return trained.to_json()
+
+
+@pytest.mark.slow
+def test_two_ranks_agree_with_one_process_on_the_metrics(
+    base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import shutil
+
+    shutil.copytree(base, tmp_path / "base")
+    monkeypatch.setenv("ASSAY_TEST_FOLDER", str(tmp_path))
+    first, second = run_ranks("tests.policy.test_reward_models:train_on_this_rank")
+    assert "error" not in first, first
+    assert first == second
+    # The folder holds the model that was evaluated: one process finds the same metrics.
+    config = pairwise(base, tmp_path / "none")
+    held_out = split_preferences(config, decided=False, given=preferences(41)).held_out
+    assert first["held_out_rows"] == len(held_out)
+    loaded = trained_model(tmp_path / "out")
+    assert isinstance(loaded, PairwiseModel)
+    logits = loaded.logits([p.pair() for p in held_out])
+    t = loaded.temperature
+    found = pairwise_metrics(
+        [d.d_ab * t for d in logits],
+        [(d.d_ba or 0.0) * t for d in logits],
+        [p.label for p in held_out],
+    )
+    assert found.to_json() == pytest.approx(first["metrics"], abs=1e-3)
 
 
 def test_no_held_out_pairs(base: Path, tmp_path: Path) -> None:
