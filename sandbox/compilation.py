@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 from assay.errors import SandboxError
+from assay.sandbox import helper as helper_source
 from assay.sandbox import wire
 from assay.sandbox.cache import CompileCache, Files, default_folder, unpack_files
 from assay.sandbox.java_names import java_names
@@ -143,6 +144,35 @@ def _toolchain(worker: Worker, language: Language, stop: Stop) -> Toolchain:
     return _INSIDE[key]
 
 
+def helper(worker: Worker, stop: Stop) -> bytes:
+    """The compiled `helper`, or nothing where there is no C compiler.
+
+    Raises:
+        WorkerLostError: The worker failed.
+    """
+    identity = worker.link.toolchains
+    if identity not in _HELPERS:
+        _HELPERS[identity] = b""
+        try:
+            toolchain = _toolchain(worker, language_of("c"), stop)
+            values = dict(toolchain.tools)
+            command = _Command(
+                _fill(helper_source.COMPILE, values),
+                dict(ENVIRONMENT),
+                helper_source.FILE,
+                helper_source.SOURCE.encode(),
+                toolchain.version,
+                _compile_limits(Limits(), language_of("c")),
+            )
+            _HELPERS[identity] = _compiled(worker, command, stop)[0][0][1]
+        except (SandboxError, CompileError):
+            pass
+    return _HELPERS[identity]
+
+
+_HELPERS: dict[str, bytes] = {}
+
+
 def _fill(argv: tuple[str, ...], values: dict[str, str]) -> tuple[str, ...]:
     """Put values into placeholders; `{prog}` and `{tmp}` are known to the inside only."""
     filled = []
@@ -209,6 +239,7 @@ def _compile(worker: Worker, command: _Command, stop: Stop) -> Outcome:
         "share_code": False,
         "lockstep": False,
         "collect": True,
+        "helper": "",
     }
     outcomes = list(worker.run(request, command.limits.wall_s + _GRACE_S, stop))
     if outcomes[0].status == 127:
@@ -255,6 +286,7 @@ def request_for(program: Program, limits: Limits) -> dict[str, Any]:
         "share_code": False,
         "lockstep": False,
         "collect": False,
+        "helper": "",
     }
 
 

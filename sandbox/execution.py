@@ -68,6 +68,7 @@ def run_job(worker: Worker, job: Job, stop: Stop) -> Result:
     """
     try:
         program = compilation.prepare(worker, job, stop)
+        helper = compilation.helper(worker, stop) if program.argv else b""
     except CompileError as error:
         return compile_error(job, error, worker.isolation)
     results: list[TestResult] = []
@@ -76,7 +77,7 @@ def run_job(worker: Worker, job: Job, stop: Stop) -> Result:
     lockstep = job.stop_after_failures is not None
     for batch in _batches(job.tests):
         tokens = [secrets.token_hex(16) for _ in batch]
-        request = _request(job, program, batch, tokens, lockstep)
+        request = _request(job, program, helper, batch, tokens, lockstep)
         for outcome in worker.run(request, job.limits.wall_s + _GRACE_S, stop):
             result = judge(job, batch[outcome.index], outcome, tokens[outcome.index])
             results.append(result)
@@ -144,12 +145,20 @@ def _batches(tests: Sequence[Test]) -> Iterator[list[Test]]:
 
 
 def _request(
-    job: Job, program: Program, tests: list[Test], tokens: list[str], lockstep: bool
+    job: Job,
+    program: Program,
+    helper: bytes,
+    tests: list[Test],
+    tokens: list[str],
+    lockstep: bool,
 ) -> dict[str, Any]:
     request = request_for(program, job.limits)
     request["tests"] = [
         _inner_test(test, token, job) for test, token in zip(tests, tokens, strict=True)
     ]
+    if helper:
+        request["helper"] = ".helper"
+        request["files"] = [*program.files, (".helper", helper, 0o755)]
     request["share_code"] = len(tests) > 1 and not program.argv
     request["lockstep"] = lockstep
     return request

@@ -22,6 +22,7 @@ _MODULES = (
     "inner_guest",
     "inner_entry",
     "inner_family",
+    "inner_spawner",
     "inner_meter",
     "inner_supervisor",
     "inner_zygote",

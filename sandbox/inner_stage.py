@@ -23,6 +23,7 @@ class Mounts:
     """Private mounts: /prog read-only, /tmp (with /dev/shm inside) sized and new for each test."""
 
     prog, tmp, shm = "/prog", "/tmp", "/tmp/.shm"
+    rules = -1
 
     def __init__(self, task: dict[str, Any], proc: bool) -> None:
         limits = task["limits"]
@@ -94,14 +95,14 @@ class Folders:
             remove(path)
             os.mkdir(path)
         write_files(self.prog, task["files"])
-        self.rules: landlock.Ruleset | None = None
+        self.ruleset: landlock.Ruleset | None = None
         if readable:
-            self.rules = landlock.Ruleset()
+            self.ruleset = landlock.Ruleset()
             for path in (*readable, self.prog):
-                self.rules.allow(path, landlock.READ)
+                self.ruleset.allow(path, landlock.READ)
             for name in ("null", "zero", "full", "random", "urandom"):
-                self.rules.allow_all(f"/dev/{name}")
-            self.rules.allow_all(self.tmp)
+                self.ruleset.allow_all(f"/dev/{name}")
+            self.ruleset.allow_all(self.tmp)
 
     def fresh(self) -> None:
         """An empty tmp folder, whatever was there (the folder itself stays: rules name it)."""
@@ -109,11 +110,18 @@ class Folders:
         os.utime(self.tmp, (0, 0))
         os.mkdir(os.path.join(self.tmp, ".shm"))
 
+    @property
+    def rules(self) -> int:
+        """Descriptor of the Landlock rules, -1 for none, -2 where they do not suffice."""
+        if self.ruleset is None:
+            return -1
+        return self.ruleset.fd if self.ruleset.isolates_signals else -2
+
     def confine(self) -> None:
         """Bind the calling process to what it may do with files."""
-        if self.rules is not None:
-            self.rules.restrict()
-            if not self.rules.isolates_signals:
+        if self.ruleset is not None:
+            self.ruleset.restrict()
+            if not self.ruleset.isolates_signals:
                 kernel.load_filter(seccomp.build_without_signals())
 
     def used(self) -> int:

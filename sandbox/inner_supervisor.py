@@ -16,7 +16,7 @@ import time
 
 from assay.sandbox import inner_family as family
 from assay.sandbox import inner_guest as guest
-from assay.sandbox import wire
+from assay.sandbox import inner_spawner, wire
 from assay.sandbox.inner_stage import collect
 
 TYPE_CHECKING = False
@@ -35,13 +35,19 @@ class Supervisor:
     """Runs the tests of one submission, one after the other."""
 
     def __init__(
-        self, task: dict[str, Any], meter: Meter, stage: Mounts | Folders, channel: tuple[int, int]
+        self,
+        task: dict[str, Any],
+        meter: Meter,
+        stage: Mounts | Folders,
+        channel: tuple[int, int],
+        spawner: inner_spawner.Spawner | None,
     ) -> None:
         self.task = task
         self.meter = meter
         self.stage = stage
         self.channel = channel
         self.code: bytes | None = None
+        self.spawner = spawner
         self.streams = _received(channel[0]) if task["streams"] else []
         limits = task["limits"]
         self.cpu_ns = int(limits["cpu_s"] * 1e9)
@@ -73,7 +79,11 @@ class Supervisor:
             pipes[guest.CODE_FD] = os.pipe()
         self.meter.start()
         started = time.monotonic_ns()
-        child = os.fork()
+        child = 0
+        if self.spawner is not None:
+            child = self.spawner.start(pipes[0][0], pipes[1][1], pipes[2][1])
+        else:
+            child = os.fork()
         if child == 0:
             try:
                 fds = {fd: pair[0 if fd == 0 else 1] for fd, pair in pipes.items()}
@@ -278,5 +288,9 @@ def supervise(
     task["environment"] = {
         name: _placed(value, stage) for name, value in task["environment"].items()
     }
+    spawner = None
+    if task["argv"] and task["helper"] and stage.rules >= -1:
+        path = f"{stage.prog}/{task['helper']}"
+        spawner = inner_spawner.Spawner(path, task, meter.groups, stage.rules)
     meter.used = stage.used
-    Supervisor(task, meter, stage, channel).run()
+    Supervisor(task, meter, stage, channel, spawner).run()
