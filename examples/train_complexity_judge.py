@@ -14,8 +14,10 @@ from __future__ import annotations
 import argparse
 import json
 import random
+import sys
 import tempfile
 import time
+import warnings
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -26,6 +28,9 @@ from assay.judges.complexity.expression import parse
 from assay.judges.complexity.llm import LLMComplexity
 from assay.judges.complexity.program import Program
 from assay.judges.local_model import LocalModel
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+warnings.filterwarnings("ignore", category=FutureWarning)
 
 Row = tuple[Program, str]
 
@@ -81,8 +86,9 @@ def read_rows(path: Path) -> list[Row]:
 def tiny() -> tuple[Any, Any]:
     """A tiny Llama whose tokenizer knows the words of the prompt."""
     import torch
-    from tiny_llama import tiny_llama, tiny_tokenizer
     from tokenizers import ByteLevelBPETokenizer
+
+    from examples.tiny_llama import tiny_llama, tiny_tokenizer
 
     torch.set_num_threads(1)  # a model this small only loses by more
     judge = LLMComplexity(LocalModel("unused"))
