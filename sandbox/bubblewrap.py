@@ -16,9 +16,9 @@ import shutil
 from dataclasses import dataclass
 
 from assay.errors import ConfigError, SandboxError
-from assay.sandbox import root
+from assay.sandbox import headers, root
 from assay.sandbox.inner_boot import BOOT
-from assay.sandbox.link import Launch
+from assay.sandbox.link import MOVABLE, Launch
 from assay.sandbox.pool import PooledSandbox
 from assay.sandbox.toolchain import shown_paths
 
@@ -80,6 +80,10 @@ class Bubblewrap(PooledSandbox):
             raise SandboxError(f"bubblewrap is not installed (no `bwrap` in PATH): {WAY_OUT}")
         interpreter = root.find_interpreter(self.python)
         binds, stage, texts = root.bind_arguments(interpreter, (*self.python_path, *shown_paths()))
+        shown = headers.folder()
+        if shown:
+            binds += ["--ro-bind", MOVABLE + shown, headers.INSIDE]
+            stage += [] if root.reachable(shown) else [shown]
         argv = [program, "--unshare-all", "--uid", "1000", "--gid", "1000", "--cap-add", "ALL"]
         argv += ["--die-with-parent", "--new-session", "--as-pid-1", "--hostname", "box"]
         argv += [*binds, "--proc", "/proc", "--remount-ro", "/", "--clearenv"]
@@ -92,6 +96,7 @@ class Bubblewrap(PooledSandbox):
             texts=texts,
             uid=_UNPRIVILEGED_UID if os.geteuid() == 0 else None,
             cgroup=self.cgroups,
+            headers=shown,
             path=self.python_path,
             preload=PRELOAD,
             hint=WAY_OUT,

@@ -9,8 +9,8 @@ from functools import lru_cache
 from typing import Any
 
 from assay.errors import SandboxError
+from assay.sandbox import headers, wire
 from assay.sandbox import helper as helper_source
-from assay.sandbox import wire
 from assay.sandbox.cache import CompileCache, Files, default_folder, unpack_files
 from assay.sandbox.java_names import java_names
 from assay.sandbox.job import Job, Limits
@@ -113,8 +113,11 @@ def prepare(worker: Worker, job: Job, stop: Stop) -> Program:
     run = _fill(language.run, values)
     if not language.compile:
         return Program(language, run, [(file, source, 0o644)], environment)
+    argv = _compile_argv(language, toolchain, values | {"source": "{prog}/" + file})
+    if language.headers and worker.link.headers and headers.wanted(job.source):
+        argv = (*argv, *_headers(worker, argv, toolchain, stop))
     command = _Command(
-        _compile_argv(language, toolchain, values | {"source": "{prog}/" + file}),
+        argv,
         environment,
         file,
         source,
@@ -142,6 +145,32 @@ def _toolchain(worker: Worker, language: Language, stop: Stop) -> Toolchain:
         text = outcomes[0].stdout.decode("utf-8", "replace")
         _INSIDE[key] = read_search(language, text, identity)
     return _INSIDE[key]
+
+
+def _headers(worker: Worker, argv: tuple[str, ...], toolchain: Toolchain, stop: Stop) -> list[str]:
+    """The option that makes a compiler use the precompiled header, if there is one."""
+    flags = tuple(one for one in argv[1:] if one.startswith("-") and one not in ("-o", "-lm"))
+
+    def build() -> bytes:
+        limits = Limits(
+            compile_cpu_s=60, compile_wall_s=120, file_mb=512, tmp_mb=768, memory_mb=2048
+        )
+        made = "{tmp}/out/header"
+        command = _Command(
+            (argv[0], *flags, "-x", "c++-header", "{prog}/stdc++.h", "-o", made),
+            dict(ENVIRONMENT),
+            "stdc++.h",
+            b"#include <bits/stdc++.h>\n",
+            toolchain.version,
+            replace(_compile_limits(limits, language_of("cpp")), tmp_mb=768),
+        )
+        outcome = _compile(worker, command, stop)
+        if _complaint(command.limits, outcome) is not None:
+            return b""
+        return unpack_files(outcome.value)[0][1]
+
+    option = headers.option(worker.link.headers, toolchain.version, (argv[0], *flags), build)
+    return [option] if option else []
 
 
 def helper(worker: Worker, stop: Stop) -> bytes:

@@ -29,6 +29,7 @@ class Language:
         processes: Threads that the runtime itself starts, on top of the program's limit.
         environment: Environment of compiler and program.
         compile_memory_mb: Memory of the compiler.
+        headers: Whether `bits/stdc++.h` can be precompiled.
         address_space: Whether memory may be bounded by address space where there is no cgroup;
             not for runtimes that reserve far more than they use.
         memory_errors: What the runtime prints when its own memory bound is hit (MLE, not RE).
@@ -47,6 +48,7 @@ class Language:
     environment: tuple[tuple[str, str], ...] = ()
     compile_memory_mb: int = 1024
     address_space: bool = False
+    headers: bool = False
     memory_errors: tuple[str, ...] = ()
 
 
@@ -81,6 +83,7 @@ LANGUAGES: dict[str, Language] = {
             "g++",
             compile=("{tool}", "-std=gnu++17", *_C_FLAGS, "-o", "{out}/main", "{source}"),
             run=("{prog}/main",),
+            headers=True,
             address_space=True,
             memory_errors=("std::bad_alloc", "memory allocation of"),
         ),
@@ -91,6 +94,7 @@ LANGUAGES: dict[str, Language] = {
             "g++",
             compile=("{tool}", "-std=gnu++20", *_C_FLAGS, "-o", "{out}/main", "{source}"),
             run=("{prog}/main",),
+            headers=True,
             address_space=True,
             memory_errors=("std::bad_alloc", "memory allocation of"),
         ),

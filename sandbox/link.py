@@ -40,6 +40,8 @@ class Link(ABC):
     start: dict[str, Any]
     #: Identity of the file system that tool chains are looked up in; "" for this machine's own.
     toolchains: str = ""
+    #: Folder of precompiled headers on this machine, "" where there is none.
+    headers: str = ""
 
     @abstractmethod
     def send(self, data: bytes, wall_s: float) -> None:
@@ -93,6 +95,7 @@ class Launch:
         texts: Placeholder in `argv` -> content to pass through a descriptor.
         uid: Unprivileged user to become, or None where we already are unprivileged.
         cgroup: Whether to make cgroups.
+        headers: Folder of precompiled headers that is shown to compilers, or "".
         folder: Whether programs get a plain directory, for backends that cannot mount.
         path: Directories that programs may import from.
         preload: Modules imported once, before programs are forked.
@@ -108,6 +111,7 @@ class Launch:
     uid: int | None = None
     cgroup: bool = True
     folder: bool = False
+    headers: str = ""
     path: tuple[str, ...] = ()
     preload: tuple[str, ...] = ()
     hint: str = ""
@@ -127,6 +131,7 @@ class KeeperLink(Link):
     """A sandbox held by a keeper process; see `keeper`."""
 
     def __init__(self, launch: Launch) -> None:
+        self.headers = launch.headers
         ours, theirs = socket.socketpair()
         self.channel = ours
         config = {
