@@ -50,9 +50,6 @@ class Handle(Generic[T]):
             _inherited.append(self._value)
         self._value = None
 
-    def __getstate__(self) -> None:
-        return None
-
     def __reduce__(self) -> tuple[type[Handle[T]], tuple[()]]:
         return type(self), ()
 
