@@ -76,15 +76,17 @@ def key_of(node: Node | None) -> str:
     return ""
 
 
-def names_in(node: Node) -> set[str]:
+def names_in(node: Node) -> frozenset[str]:
     """Names and fields read in an expression."""
-    found: set[str] = set()
-    for part in walk([node]):
-        if type(part) is Name:
-            found.add(part.id)
-        elif type(part) is Member:
-            found.add("." + part.name)
-    return found
+    try:
+        return node.names
+    except AttributeError:
+        node.names = frozenset(
+            part.id if type(part) is Name else "." + part.name  # type: ignore[attr-defined]
+            for part in walk([node])
+            if type(part) is Name or type(part) is Member
+        )
+        return node.names
 
 
 def loop_facts(loop: Loop) -> LoopFacts:
@@ -320,6 +322,7 @@ def function_facts(function: Function) -> FunctionFacts:
             derived |= names_in(node.target)
         elif isinstance(node, Loop):
             facts.loops = True
+            derived |= {key_of(s.target) for s in node.start if type(s) is Assign}
             if node.test is not None:
                 _guards(node.test, derived, facts)
     function.facts = facts

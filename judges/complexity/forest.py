@@ -127,9 +127,7 @@ class Forest:
             parts["right"].append(
                 (np.where(leaf, after, tree.children_right) + start).astype(np.int32)
             )
-            parts["leaf"].append(
-                np.where(leaf[:, None], np.rint(shares * 255), 0).astype(np.uint8)
-            )
+            parts["leaf"].append(np.where(leaf[:, None], np.rint(shares * 255), 0).astype(np.uint8))
             parts["roots"].append(np.array([start], dtype=np.int32))
             start += tree.node_count
         arrays = {name: np.concatenate(arrays) for name, arrays in parts.items()}

@@ -6,15 +6,17 @@ and comments carry nothing: a string keeps its length, a name is only compared w
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 
 class Node:
     """A piece of a program; `line` counts from 1."""
 
-    __slots__ = ("line",)
+    __slots__ = ("line", "names", "parts_below")
     line: int
+    names: frozenset[str]  # what `facts.names_in` found, kept
+    parts_below: list[Node]  # what `walk` found, kept
 
 
 class Num(Node):
@@ -153,15 +155,27 @@ class Comprehension(Node):
 
 
 class Function(Node):
-    """A function, method or lambda; `types` are spellings of parameter types, where written."""
+    """A function, method or lambda; `types` are spellings of parameter types, where written.
 
-    __slots__ = ("body", "decorators", "facts", "name", "owner", "parameters", "result", "types")
+    Its body is brought into this form only when something asks for it: nobody reads dead code.
+    """
+
+    __slots__ = (
+        "_body",
+        "decorators",
+        "facts",
+        "name",
+        "owner",
+        "parameters",
+        "result",
+        "types",
+    )
 
     def __init__(
         self,
         name: str,
         parameters: list[str],
-        body: list[Node],
+        body: list[Node] | Callable[[], list[Node]],
         line: int,
         *,
         types: list[str] | None = None,
@@ -171,13 +185,20 @@ class Function(Node):
     ) -> None:
         self.name = name
         self.parameters = parameters
-        self.body = body
+        self._body = body
         self.types = types or [""] * len(parameters)
         self.result = result
         self.owner = owner
         self.decorators = decorators
         self.facts: object = None
         self.line = line
+
+    @property
+    def body(self) -> list[Node]:
+        """Its statements."""
+        if not isinstance(self._body, list):
+            self._body = self._body()
+        return self._body
 
 
 class Class(Node):
@@ -340,11 +361,21 @@ _PARTS: dict[type, Any] = {
 
 
 def walk(nodes: Sequence[Node]) -> list[Node]:
-    """All nodes below and including these, without bodies of nested functions."""
+    """All nodes below and including these, without bodies of nested functions; do not change."""
+    if len(nodes) == 1:
+        return _below(nodes[0])
     found: list[Node] = []
-    stack = list(reversed(nodes))
-    while stack:
-        node = stack.pop()
-        found.append(node)
-        stack.extend(reversed(children(node)))
+    for node in nodes:
+        found += _below(node)
     return found
+
+
+def _below(node: Node) -> list[Node]:
+    try:
+        return node.parts_below
+    except AttributeError:
+        found = [node]
+        for part in children(node):
+            found += _below(part)
+        node.parts_below = found
+        return found

@@ -24,9 +24,7 @@ from assay.judges.complexity.program import Program
 
 #: The model that comes with the library, trained on the project's own programs only.
 SHIPPED = Path(__file__).with_name("learned_model.npz")
-_PLAIN = dict(
-    zip(CLASSES, ("1", "log n", "n", "n log n", "n^2", "n^3", "2^n"), strict=True)
-)
+_PLAIN = dict(zip(CLASSES, ("1", "log n", "n", "n log n", "n^2", "n^3", "2^n"), strict=True))
 
 
 @dataclass(frozen=True)
@@ -60,7 +58,9 @@ class LearnedEstimator:
         return cls(Forest.load(SHIPPED))
 
     @classmethod
-    def train(cls, rows: Sequence[Labelled], *, trees: int = 300, seed: int = 0) -> LearnedEstimator:
+    def train(
+        cls, rows: Sequence[Labelled], *, trees: int = 300, seed: int = 0
+    ) -> LearnedEstimator:
         """Fit on labelled programs.
 
         Raises:
@@ -128,7 +128,9 @@ def cross_validate(
         held, kept = np.flatnonzero(fold_of == fold), np.flatnonzero(fold_of != fold)
         if not len(held) or not len(kept):
             continue
-        forest = Forest.fit(matrix[kept], [rows[i].complexity for i in kept], trees=trees, seed=seed)
+        forest = Forest.fit(
+            matrix[kept], [rows[i].complexity for i in kept], trees=trees, seed=seed
+        )
         estimator = LearnedEstimator(forest, trust)
         for i, shares in zip(held, forest.predict(matrix[held]), strict=True):
             estimate = estimator._decide(described[i][1], shares)

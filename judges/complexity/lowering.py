@@ -225,7 +225,11 @@ class Lowering:
 
 
 def function_of(
-    name: str, parameters: list[tuple[str, str]], body: list[Node], line: int, **rest: Any
+    name: str,
+    parameters: list[tuple[str, str]],
+    body: list[Node] | Callable[[], list[Node]],
+    line: int,
+    **rest: Any,
 ) -> Function:
     """A function from pairs of parameter name and type."""
     types = [kind for _, kind in parameters]

@@ -194,18 +194,20 @@ class CLowering(Lowering):
         if declarator is None:
             return None
         name = self.spelling(declarator.child_by_field_name("declarator")).split("::")[-1]
+        return function_of(
+            name,
+            self._parameters(declarator.child_by_field_name("parameters")),
+            lambda: self._statements(node),
+            self.line(node),
+            result=self.spelling(node.child_by_field_name("type")),
+        )
+
+    def _statements(self, node: Tree) -> list[Node]:
         body: list[Node] = []
         for child in node.named_children:
             if child.type == "field_initializer_list":
                 body.extend(self._initializers(child))
-        body.extend(self.body(node.child_by_field_name("body")))
-        return function_of(
-            name,
-            self._parameters(declarator.child_by_field_name("parameters")),
-            body,
-            self.line(node),
-            result=self.spelling(node.child_by_field_name("type")),
-        )
+        return [*body, *self.body(node.child_by_field_name("body"))]
 
     def _initializers(self, node: Tree) -> list[Node]:
         made: list[Node] = []

@@ -147,7 +147,7 @@ class GoLowering(Lowering):
         return function_of(
             name,
             self._parameters(node.child_by_field_name("parameters")),
-            self.body(node.child_by_field_name("body")),
+            lambda: self.body(node.child_by_field_name("body")),
             self.line(node),
             result=self.spelling(node.child_by_field_name("result")),
         )

@@ -188,7 +188,7 @@ class JavaLowering(Lowering):
         return function_of(
             self.spelling(node.child_by_field_name("name")),
             self._parameters(node.child_by_field_name("parameters")),
-            self.body(node.child_by_field_name("body")),
+            lambda: self.body(node.child_by_field_name("body")),
             self.line(node),
             result=kind or "void",
         )

@@ -215,7 +215,7 @@ class PythonLowering(Lowering):
         return function_of(
             self.spelling(node.child_by_field_name("name")),
             self._parameters(node.child_by_field_name("parameters")),
-            self.body(node.child_by_field_name("body")),
+            lambda: self.body(node.child_by_field_name("body")),
             self.line(node),
         )
 

@@ -6,7 +6,7 @@ import math
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -25,7 +25,16 @@ from assay.judges.complexity.growth import (
 )
 from assay.judges.complexity.growth import times as product
 from assay.judges.complexity.interpreter import Interpreter
-from assay.judges.complexity.ir import Class, Function, Node
+from assay.judges.complexity.ir import (
+    Call,
+    Class,
+    Comprehension,
+    ForEach,
+    Function,
+    Loop,
+    Node,
+    walk,
+)
 from assay.judges.complexity.lowering import Lowering
 from assay.judges.complexity.machine import TooLarge
 from assay.judges.complexity.program import Program
@@ -83,10 +92,8 @@ class StaticEstimator:
         names = _names(total, machine)
         confidence = 0.95 * math.prod(sorted(machine.doubts)[:4])
         evidence = _evidence(total, machine, names)
-        expression = to_expression(total, names)
-        return Estimate(
-            str(expression), round(confidence, 3), self.name, evidence, tuple(machine.flags)
-        )
+        expression = _spelled(total, tuple(sorted(names.items())))
+        return Estimate(expression, round(confidence, 3), self.name, evidence, tuple(machine.flags))
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,11 +159,20 @@ def run(nodes: list[Node], machine: Interpreter, entry: str | None) -> Cost:
     mains = [f for f in functions if f.name == "main"]
     if machine.language != "python" and mains:
         _enter(mains[-1:] if machine.language != "java" else mains[:1], machine)
-    elif not machine.called and functions:
+    elif functions and not machine.called and not _is_script(nodes):
         called = {name for f in functions for name in _called(f)}
         alone = [f for f in functions if f.name not in called and not f.name.startswith("__")]
         _enter(alone or functions, machine)
     return machine.sum or ONE
+
+
+def _is_script(nodes: list[Node]) -> bool:
+    """Whether statements outside functions do something: call, loop or branch."""
+    return any(
+        not isinstance(node, Function | Class)
+        and any(isinstance(part, Call | Loop | ForEach | Comprehension) for part in walk([node]))
+        for node in nodes
+    )
 
 
 def _enter(functions: list[Function], machine: Interpreter) -> None:
@@ -229,16 +245,21 @@ def _evidence(total: Cost, machine: Interpreter, names: dict[str, str]) -> tuple
     """The lines that cost as much as the whole, most first."""
     whole = cost.degree(total)
     lines: list[str] = []
-    for amount, line, why in sorted(
-        machine.notes, key=lambda note: (cost.degree(note[0]), -note[1]), reverse=True
-    ):
-        if lines and (cost.degree(amount) < whole or len(lines) >= _FEWEST):
+    ranked = [(cost.degree(note[0]), -note[1], note) for note in machine.notes]
+    ranked.sort(key=lambda item: item[:2], reverse=True)
+    for degree, _, (amount, line, why) in ranked:
+        if lines and (degree < whole or len(lines) >= _FEWEST):
             break
-        letters = {**{name: "n" for name in cost.names(amount)}, **names}
-        text = f"line {line}: {why}: {to_expression(amount, letters)}"
+        letters = {name: names.get(name, "n") for name in cost.names(amount)}
+        text = f"line {line}: {why}: {_spelled(amount, tuple(sorted(letters.items())))}"
         if text not in lines:
             lines.append(text)
     return tuple(lines)
+
+
+@lru_cache(maxsize=8192)
+def _spelled(of: Cost, names: tuple[tuple[str, str], ...]) -> str:
+    return str(to_expression(of, dict(names)))
 
 
 _LOWERINGS = {

@@ -61,8 +61,13 @@ def trips_of(loop: Loop, facts: LoopFacts, run: Interpreter) -> Trips:
     if not found or loop.test is None:
         for test in facts.breaks:
             found.extend(_conjuncts(test, False, facts, run))
+    if found and all(cost.degree(trip.count) >= (0.0, 0.5, 0.0) for trip in found):
+        found.extend(_indexing(loop, facts, run))
     if found:
-        return min(found, key=lambda trip: (-(trip.sure >= 0.6), cost.degree(trip.count)))
+        return min(
+            found,
+            key=lambda trip: (-(trip.sure >= 0.6), cost.degree(trip.count), not trip.advancing),
+        )
     if facts.reads:
         if any(c.kind == "read" for changes in facts.changes.values() for c in changes):
             lines = any(_reads_line(c) for cs in facts.changes.values() for c in cs)
@@ -70,6 +75,24 @@ def trips_of(loop: Loop, facts: LoopFacts, run: Interpreter) -> Trips:
                 return Trips(ONE, "reads one token", sure=0.8)
         return Trips(run.fresh(loop, "lines"), "runs over the lines of the input", sure=0.7)
     return Trips(run.fresh(loop, "unknown"), "bound not understood, taken as linear", sure=0.4)
+
+
+def _indexing(loop: Loop, facts: LoopFacts, run: Interpreter) -> list[Trips]:
+    """A counter that every run moves on, and that indexes a collection, stays within it."""
+    found: list[Trips] = []
+    for node in loop.body:
+        if type(node) is not Assign or type(node.target) is not Name:
+            continue
+        name = node.target.id
+        if {change.kind for change in facts.changes.get(name, ())} != {"up"}:
+            continue
+        for part in walk(loop.body):
+            if type(part) is Index and type(part.at) is Name and part.at.id == name:
+                value = run.quietly(part.owner)
+                if value.is_collection and not cost.is_constant(value.size):
+                    why = "moves an index on through a collection"
+                    found.append(Trips(value.size, why, name, 0.95))
+    return found
 
 
 def _reads_line(change: Change) -> bool:
@@ -247,7 +270,8 @@ def _stepped(
     change: Change, bound: Cost, why: str, advancing: str, facts: LoopFacts, run: Interpreter
 ) -> Trips:
     if change.kind in ("grow", "shrink") and change.value is not None:
-        stepping = [n for n in names_in(change.value) if n in facts.changes]
+        indexed = {n for p in walk([change.value]) if type(p) is Index for n in names_in(p)}
+        stepping = [n for n in names_in(change.value) - indexed if n in facts.changes]
         kinds = {c.kind for n in stepping for c in facts.changes[n]}
         if _exponential(change.value, facts, run):
             return Trips(cost.log(bound), f"{why} by steps that grow exponentially", advancing)

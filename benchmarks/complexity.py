@@ -1,0 +1,119 @@
+"""Accuracy of the static and learned complexity estimators, and programs per second on one core.
+
+    ASSAY_DATA=... python benchmarks/complexity.py --quick --json complexity.json
+
+Accuracy on CodeComplex needs the data in the folder that ASSAY_DATA names; without it that part is
+skipped, and says so. The rules were developed on one half of the rows (by a hash of the source) and
+both halves are reported. Throughput is CPU time on the 40 to 80 line programs there, or on the
+library's own problems; the learned figure is cross-validated with similar programs in one fold.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import platform
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from assay.judges.complexity.labelled import Labelled, evaluate, read_labelled
+from assay.judges.complexity.learned import cross_validate
+from assay.judges.complexity.program import Program
+from assay.judges.complexity.static import StaticEstimator
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def own_programs() -> list[Labelled]:
+    """The solutions of the library's own problems, where the checkout has them."""
+    sys.path.insert(0, str(ROOT))
+    try:
+        from examples.problems import rows
+    except ImportError:
+        return []
+    from assay.judges.complexity.expression import parse
+
+    return [
+        Labelled(
+            Program(row["src"], row["language"]), parse(row["complexity"]).to_class() or "constant"
+        )
+        for row in rows()
+    ]
+
+
+def throughput(programs: list[Program], repeats: int) -> dict[str, float]:
+    """Programs and lines per second of CPU time, best of several runs."""
+    estimator = StaticEstimator()
+    estimator.estimate(programs)
+    best = float("inf")
+    for _ in range(repeats):
+        start = time.process_time()
+        estimator.estimate(programs)
+        best = min(best, time.process_time() - start)
+    lines = sum(program.source.count("\n") + 1 for program in programs)
+    return {
+        "programs": len(programs),
+        "mean_lines": round(lines / len(programs), 1),
+        "programs_per_s": round(len(programs) / best, 1),
+        "lines_per_s": round(lines / best),
+    }
+
+
+def half_of(row: Labelled) -> str:
+    """`developed on` or `held out`, by a hash of the source."""
+    digest = hashlib.md5(row.program.source.encode(), usedforsecurity=False).hexdigest()
+    return "held out" if int(digest, 16) % 2 else "developed on"
+
+
+def accuracy(console: Console, rows: list[Labelled], learned: bool) -> dict[str, Any]:
+    """Tables for both halves, and the cross-validated figures."""
+    document: dict[str, Any] = {}
+    for half in ("developed on", "held out"):
+        chosen = [row for row in rows if half_of(row) == half]
+        result = evaluate(chosen, StaticEstimator(), f"static, half {half}")
+        console.print(result.table())
+        document[half] = result.as_json()
+    if learned:
+        result = cross_validate(rows)
+        console.print(result.table())
+        document["learned"] = result.as_json()
+    return document
+
+
+def main() -> int:
+    """Print the tables; write the figures for machines where asked."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="no cross-validation, one repeat")
+    parser.add_argument("--json", type=Path, help="write the figures here")
+    options = parser.parse_args()
+    console = Console(width=120)
+    document: dict[str, Any] = {"machine": platform.processor() or platform.machine()}
+    own = own_programs()
+    if own:
+        result = evaluate(own, StaticEstimator(), "static, own problems")
+        console.print(result.table())
+        document["own problems"] = result.as_json()
+    programs = [row.program for row in own]
+    data = os.environ.get("ASSAY_DATA")
+    if data:
+        rows = read_labelled(Path(data, "codecomplex", "labelled.jsonl.gz"))
+        document["codecomplex"] = accuracy(console, rows, not options.quick)
+        programs = [r.program for r in rows if 40 <= r.program.source.count("\n") <= 80]
+    else:
+        console.print("accuracy on CodeComplex: skipped, ASSAY_DATA is not set")
+    if programs:
+        document["throughput"] = throughput(programs, 1 if options.quick else 5)
+        console.print(document["throughput"])
+    if options.json is not None:
+        options.json.write_text(json.dumps(document, indent=2) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
