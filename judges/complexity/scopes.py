@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from assay.judges.complexity.binding_rules import RULES, Rules
+from assay.judges.complexity.binding_languages import RULES
+from assay.judges.complexity.binding_rules import Rules
 
 if TYPE_CHECKING:
     from tree_sitter import Node
