@@ -63,7 +63,7 @@ class Calls(Invocation):
         field = self.lookup("." + name)
         if field is not None and field.function is not None:
             return self.invoke(field.function, self.arguments(node), node, field.scopes)
-        if name in library.READERS and name != "read" or (name == "read" and not node.arguments):
+        if (name in library.READERS and name != "read") or (name == "read" and not node.arguments):
             self.arguments(node)
             return self.read_input(name, node, callee.owner)
         owner = self.value(callee.owner)

@@ -22,9 +22,7 @@ from assay.judges.complexity.ir import (
 from assay.judges.complexity.values import CHARACTER, CONSTANT, NONE, Value
 
 _CALLBACKS = frozenset(
-    "forEach map filter some every find findIndex reduce flatMap anyMatch allMatch noneMatch "
-    "mapToInt mapToLong for_each fold any all position filter_map max_by_key min_by_key "
-    "removeIf replaceAll sum takeWhile take_while".split()
+    ["forEach", "map", "filter", "some", "every", "find", "findIndex", "reduce", "flatMap", "anyMatch", "allMatch", "noneMatch", "mapToInt", "mapToLong", "for_each", "fold", "any", "all", "position", "filter_map", "max_by_key", "min_by_key", "removeIf", "replaceAll", "sum", "takeWhile", "take_while"]
 )
 
 
@@ -245,7 +243,7 @@ class Constructions(Inputs):
             return Value("list", length, None, element, None, len(self.stack))
         if name in ("substring", "substr", "slice", "subList") and arguments:
             return self.part(owner, node)
-        if name in ("length", "size", "len") or name == "count" and not arguments:
+        if name in ("length", "size", "len") or (name == "count" and not arguments):
             length = Value("num", owner.size)
             length.ragged = owner.ragged
             return length

@@ -27,17 +27,13 @@ from assay.judges.complexity.ir import (
 
 #: Methods that take something out of a collection, and that put something in.
 TAKES = frozenset(
-    "pop popleft popFront pop_front pop_back poll remove removeFirst removeLast pollFirst pollLast "
-    "shift heappop dequeue pop_first pop_last popitem splice".split()
+    ["pop", "popleft", "popFront", "pop_front", "pop_back", "poll", "remove", "removeFirst", "removeLast", "pollFirst", "pollLast", "shift", "heappop", "dequeue", "pop_first", "pop_last", "popitem", "splice"]
 )
 PUTS = frozenset(
-    "append push push_back push_front add offer extend appendleft heappush insert enqueue unshift "
-    "addLast addFirst offerFirst offerLast emplace emplace_back put update".split()
+    ["append", "push", "push_back", "push_front", "add", "offer", "extend", "appendleft", "heappush", "insert", "enqueue", "unshift", "addLast", "addFirst", "offerFirst", "offerLast", "emplace", "emplace_back", "put", "update"]
 )
 READS = frozenset(
-    "input raw_input readline readlines read nextToken nextLine nextInt next nextLong nextDouble "
-    "readLine getline scanf getchar fgets gets scan Scan Scanln Scanf Fscan Fscanf Fscanln "
-    "ReadString read_line ReadLine Text hasNext readInt".split()
+    ["input", "raw_input", "readline", "readlines", "read", "nextToken", "nextLine", "nextInt", "next", "nextLong", "nextDouble", "readLine", "getline", "scanf", "getchar", "fgets", "gets", "scan", "Scan", "Scanln", "Scanf", "Fscan", "Fscanf", "Fscanln", "ReadString", "read_line", "ReadLine", "Text", "hasNext", "readInt"]
 )
 
 
@@ -119,7 +115,7 @@ def assigned(nodes: list[Node]) -> set[str]:
                 if (
                     name
                     and type(target) is not Index
-                    and _change(node, name, value).kind
+                    and change_of(node, name, value).kind
                     in (
                         "set",
                         "read",
@@ -143,7 +139,7 @@ def _note(nodes: list[Node], facts: LoopFacts) -> None:
             for target, value in _pairs(node):
                 name = key_of(target)
                 if name and type(target) is not Index:
-                    change = _change(node, name, value)
+                    change = change_of(node, name, value)
                     facts.changes.setdefault(name, []).append(change)
                     facts.reads |= change.kind == "read"
         elif isinstance(node, ForEach):
@@ -189,7 +185,8 @@ _BY_SIGN = {
 }  # fmt: skip
 
 
-def _change(node: Assign, name: str, value: Node | None) -> Change:
+def change_of(node: Assign, name: str, value: Node | None) -> Change:
+    """How an assignment changes a name."""
     if value is None:
         return Change("set", None)
     if node.sign:
@@ -278,6 +275,24 @@ def _find_breaks(body: list[Node], facts: LoopFacts, path: list[Node]) -> None:
             _find_breaks([*node.then, *node.other], facts, path)
         elif isinstance(node, Block):
             _find_breaks(node.items, facts, path)
+
+
+def marked_tables(body: list[Node]) -> set[str]:
+    """Collections that a loop's body both tests and marks, as a visit does."""
+    tested: set[str] = set()
+    stored: set[str] = set()
+    for node in walk(body):
+        if type(node) is If:
+            for part in walk([node.test]):
+                if type(part) is Index:
+                    tested.add(key_of(part))
+                elif type(part) is Operation and part.sign in ("in", "not in"):
+                    tested.add(key_of(part.operands[1]))
+        elif type(node) is Assign:
+            stored |= {key_of(target) for target, _ in _pairs(node) if type(target) is Index}
+        elif type(node) is Call and type(node.callee) is Member and node.callee.name == "add":
+            stored.add(key_of(node.callee.owner))
+    return tested & stored
 
 
 @dataclass(slots=True)

@@ -11,10 +11,9 @@ from assay.judges.complexity.machine import Machine
 from assay.judges.complexity.values import CHARACTER, CONSTANT, NONE, Value
 
 _NUMBERS = frozenset(
-    "int long short byte double float usize isize i32 i64 u32 u64 u8 i128 f64 int64 int32 uint "
-    "uint64 ll unsigned number BigInteger Integer Long Double size_t auto bool boolean".split()
+    ["int", "long", "short", "byte", "double", "float", "usize", "isize", "i32", "i64", "u32", "u64", "u8", "i128", "f64", "int64", "int32", "uint", "uint64", "ll", "unsigned", "number", "BigInteger", "Integer", "Long", "Double", "size_t", "auto", "bool", "boolean"]
 )
-_TEXTS = frozenset("String string str &str StringBuilder &String CharSequence".split())
+_TEXTS = frozenset(["String", "string", "str", "&str", "StringBuilder", "&String", "CharSequence"])
 
 
 class Inputs(Machine):

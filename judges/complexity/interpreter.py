@@ -22,6 +22,7 @@ from assay.judges.complexity.facts import (
     function_facts,
     key_of,
     loop_facts,
+    marked_tables,
     names_in,
 )
 from assay.judges.complexity.ir import (
@@ -139,6 +140,8 @@ class Interpreter(Expressions):
         count, element = self.iteration(over, node.over)
         if ends_at_once(node.body):
             count = ONE
+        if type(node.over) is Name and node.over.id in self.layers:
+            count = ONE  # the loop around counts what all layers hold together
         is_test = over.kind == "range" and self.is_test_loop(node, over, count)
         why = "runs over its range" if over.kind == "range" else "runs over a collection"
         trips = Trips(count, why)
@@ -166,6 +169,8 @@ class Interpreter(Expressions):
         targets = {key_of(s.target) for s in node.start if type(s) is Assign}
         body = [*node.body, *node.update]
         before = {name: self.lookup(name) for name in facts.changes}
+        if trips.layer:
+            self.layers.add(trips.layer)
         with self.open_loop(trips, body, targets, over, node.line, is_test):
             if node.test is not None:
                 self.value(node.test)
@@ -173,6 +178,7 @@ class Interpreter(Expressions):
             self.read(node.body)
             for part in node.update:
                 self.statement(part)
+        self.layers.discard(trips.layer)
 
     def bound_counters(
         self, facts: LoopFacts, trips: Trips, before: dict[str, Value | None]
@@ -206,9 +212,15 @@ class Interpreter(Expressions):
         before = self.multiple
         resets = self.resets_of(body)
         outer = before
-        if trips.advancing and self.loops:
+        if trips.advancing and self.loops and not trips.graph:
             for loop in reversed(self.loops):
                 if trips.advancing in loop.resets or trips.advancing in loop.targets:
+                    break
+                outer = loop.before
+        elif trips.graph and self.loops:
+            tables = marked_tables(body)
+            for loop in reversed(self.loops) if tables else ():
+                if tables & loop.resets:
                     break
                 outer = loop.before
         elif over is not None and over.ragged and self.loops:
@@ -230,7 +242,7 @@ class Interpreter(Expressions):
         self.multiple = inside
         bound_before, self.loop_bound = self.loop_bound, count
         self.charge_once(inside, line, trips.why)
-        self.loops.append(_OpenLoop(before, count, resets, targets))
+        self.loops.append(_OpenLoop(outer if trips.graph else before, count, resets, targets))
         self.stack.append(ONE if is_test else count)
         if not self.quiet and not cost.is_constant(count):
             self.grow_ahead(body)
@@ -357,8 +369,10 @@ class Interpreter(Expressions):
             element = value.element
             if type(target) is Spread:
                 self.bind(target.value, value.like("list", depth=len(self.loops)))
-            elif value.kind in ("line", "any") or element is None:
+            elif value.kind == "line" or (element is None and value.read):
                 self.bind(target, self.token(target))
+            elif element is None:
+                self.bind(target, Value("any"))
             elif element.kind in ("token", "num") and not cost.is_constant(element.size):
                 self.bind(
                     target,

@@ -141,12 +141,11 @@ READERS = {
 
 #: Conversions of text to a number.
 NUMBERS = frozenset(
-    "int float long Long Integer parseInt parseLong parseDouble valueOf Number BigInt parseFloat "
-    "atoi atol stoi stol stoll strtol Atoi ParseInt parse BigInteger Double eval Decimal".split()
+    ["int", "float", "long", "Long", "Integer", "parseInt", "parseLong", "parseDouble", "valueOf", "Number", "BigInt", "parseFloat", "atoi", "atol", "stoi", "stol", "stoll", "strtol", "Atoi", "ParseInt", "parse", "BigInteger", "Double", "eval", "Decimal"]
 )
 #: Conversions to text.
 TEXTS = frozenset(
-    "str String toString to_string bin hex oct repr Itoa FormatInt toBinaryString".split()
+    ["str", "String", "toString", "to_string", "bin", "hex", "oct", "repr", "Itoa", "FormatInt", "toBinaryString"]
 )
 #: Iterators over all subsets, orders or tuples.
 COMBINATIONS = {

@@ -51,6 +51,7 @@ class Machine:
         self.reset_cache: dict[int, set[str]] = {}
         self.loop_cache: dict[int, LoopFacts] = {}
         self.put_cache: dict[int, list[str]] = {}
+        self.layers: set[str] = set()
         self.reading_loop: Loop | None = None
 
     # -- names ----------------------------------------------------------------------------------

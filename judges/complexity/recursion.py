@@ -197,6 +197,8 @@ def _argument_kind(argument: Node, mine: str, parameters: set[str], halves: set[
     if type(argument) is Slice:
         return "step" if key_of(argument) in parameters or names & parameters else "other"
     if type(argument) is Operation and names & parameters:
+        if argument.sign == "%" and type(argument.operands[-1]) is Num:
+            return "other"
         if argument.sign in ("/", "//", ">>", "%"):
             return "half"
         if any(type(p) is Operation and p.sign in ("/", "//", ">>") for p in walk([argument])):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from assay.judges.complexity import cost
 from assay.judges.complexity.cost import ONE, Cost
-from assay.judges.complexity.facts import Change, LoopFacts, key_of, names_in
+from assay.judges.complexity.facts import Change, LoopFacts, change_of, key_of, names_in
 from assay.judges.complexity.ir import (
     Assign,
     Call,
@@ -40,6 +40,7 @@ class Trips:
             count; or nothing.
         sure: In [0, 1].
         graph: The loop empties a collection that it also fills.
+        layer: The collection of one layer of a search, which a loop inside goes through.
     """
 
     count: Cost
@@ -47,6 +48,7 @@ class Trips:
     advancing: str = ""
     sure: float = 1.0
     graph: bool = False
+    layer: str = ""
 
 
 def trips_of(loop: Loop, facts: LoopFacts, run: Interpreter) -> Trips:
@@ -225,6 +227,10 @@ def _by_change(test: Node, name: str, facts: LoopFacts, run: Interpreter) -> Tri
         if lines:
             return Trips(run.fresh(test, "lines"), "runs over the lines of the input", sure=0.7)
         return Trips(ONE, "reads one token", sure=0.8)
+    if (layer := _layer(name, changes, facts, run)) is not None:
+        return layer
+    changes = [_resolved(change, name, facts) for change in changes]
+    kinds = {change.kind for change in changes}
     initial = run.lookup(name)
     start = initial.size if initial is not None else ONE
     bound = _other_side(test, name, run)
@@ -258,6 +264,27 @@ def _by_change(test: Node, name: str, facts: LoopFacts, run: Interpreter) -> Tri
     if best.kind == "chase":
         return _chasing(test, name, run)
     return None
+
+
+def _resolved(change: Change, name: str, facts: LoopFacts) -> Change:
+    """`y = 2 * x; x = y` read as `x *= 2`."""
+    if change.kind == "set" and type(change.value) is Name:
+        for other in facts.changes.get(change.value.id, ()):
+            if other.kind == "set" and other.value is not None:
+                return change_of(Assign(Name(name, 0), other.value, 0), name, other.value)
+    return change
+
+
+def _layer(name: str, changes: list[Change], facts: LoopFacts, run: Interpreter) -> Trips | None:
+    """`while layer: following = []; for x in layer: ...; layer = following`."""
+    values = [c.value for c in changes]
+    if not all(type(v) is Name and v.id in facts.puts for v in values):
+        return None
+    value = run.lookup(name)
+    if value is None or not value.is_collection:
+        return None
+    size = cost.plus(run.universe(), value.size)
+    return Trips(size, "visits layer by layer", "", 0.8, True, name)
 
 
 def _growing(

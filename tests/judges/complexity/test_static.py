@@ -82,10 +82,7 @@ def test_deep_and_wide_programs_end() -> None:
 
 
 _KEPT = frozenset(
-    "int input list map range len print sum max min sorted sort append set str split def return for in while "
-    "if else and or not break import from bisect bisect_left collections deque popleft pop Counter count "
-    "heapq heappush heappop itertools permutations combinations functools lru_cache True False None is "
-    "pass continue".split()
+    ["int", "input", "list", "map", "range", "len", "print", "sum", "max", "min", "sorted", "sort", "append", "set", "str", "split", "def", "return", "for", "in", "while", "if", "else", "and", "or", "not", "break", "import", "from", "bisect", "bisect_left", "collections", "deque", "popleft", "pop", "Counter", "count", "heapq", "heappush", "heappop", "itertools", "permutations", "combinations", "functools", "lru_cache", "True", "False", "None", "is", "pass", "continue"]
 )
 
 
