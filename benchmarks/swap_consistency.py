@@ -147,7 +147,7 @@ def main() -> None:
         else:
             runs = train_networks(*real_pairs(seeds), steps=300)
             sections["small networks on real pairs"] = summary(runs)
-        sections["tiny Llama, PairwiseRewardTrainer"] = summary(_llamas(options.seeds or 4))
+        sections["tiny Llama, PairwiseRewardTrainer"] = summary(_llamas(options.seeds or 3))
     for name, rows in sections.items():
         print(f"\n{name} ({rows[0]['seeds']} seeds)\n{table(rows)}")
         print("\n".join(verdict(rows)))
@@ -168,7 +168,7 @@ def _llamas(seeds: int) -> list[Run]:
         for seed in range(seeds):
             for objective in ("single", "balanced"):
                 for weight in WEIGHTS:
-                    runs.append(llama_model(weight, objective, seed, 300, folder))
+                    runs.append(llama_model(weight, objective, seed, 200, folder))
                     print(f"  {len(runs)} Llamas trained", file=sys.stderr, flush=True)
     return runs
 

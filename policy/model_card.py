@@ -51,12 +51,14 @@ class Calibration:
         pairs: Held-out pairs it was fitted on.
         cross_entropy_before: On the same pairs, with T = 1.
         cross_entropy_after: On the same pairs, with T.
+        problem: Why no temperature could be fitted, T then being 1; else empty.
     """
 
     temperature: float
     pairs: int
     cross_entropy_before: float
     cross_entropy_after: float
+    problem: str = ""
 
 
 @dataclass(frozen=True)
@@ -124,7 +126,7 @@ class ModelCard:
                     ],
                 }
             ]
-        if self.calibration is not None:
+        if self.calibration is not None and not self.calibration.problem:
             matter["calibration"] = {
                 "method": "temperature",
                 "temperature": round(self.calibration.temperature, 6),
@@ -179,17 +181,12 @@ class ModelCard:
         if found is None:
             return "None: no pairs were held out. Do not read scores as probabilities."
         score = "r(A) - r(B)" if self.kind == "point-wise" else "(d_AB - d_BA) / 2"
-        limit = (
-            " T is at the limit of its range: on these pairs the scores hardly tell the answers "
-            "apart."
-            if not 0.011 < found.temperature < 99
-            else ""
-        )
+        if found.problem:
+            return f"None: {found.problem}. Do not read scores as probabilities."
         return (
             f"P(A preferred) = sigmoid({score} / T) with T = {found.temperature:.4f}, fitted on "
             f"the {found.pairs:,} held-out pairs that the metrics are of; cross-entropy there "
             f"{found.cross_entropy_before:.4f} with T = 1, {found.cross_entropy_after:.4f} with T."
-            f"{limit}"
         )
 
     def _licence(self) -> str:

@@ -120,33 +120,6 @@ def pairwise_metrics(d_ab: ArrayLike, d_ba: ArrayLike, label: ArrayLike) -> Pair
     )
 
 
-def fit_temperature(logits: ArrayLike, label: ArrayLike) -> float:
-    """The temperature T that minimises the cross-entropy of sigmoid(logits / T), T in [.01, 100].
-
-    No intercept: f(p) = 1 - f(1 - p) must hold for the probability of a pair.
-
-    Args:
-        logits: Logit that A is preferred, shape (N,): (d_AB - d_BA) / 2, or r(A) - r(B).
-        label: P(A preferred), shape (N,).
-
-    Source: Guo et al., arXiv:1706.04599.
-
-    >>> round(fit_temperature([2.0] * 4, [1.0, 1.0, 1.0, 0.0]), 4)    # 2 / ln 3
-    1.8205
-    """
-    z, y = np.asarray(logits, dtype=np.float64), np.asarray(label, dtype=np.float64)
-    if z.shape != y.shape or z.ndim != 1 or not z.size:
-        raise DataError(f"fit_temperature needs two arrays (N,), got {z.shape} and {y.shape}")
-    low, high = np.log(0.01), np.log(100.0)
-    # The cross-entropy is convex in 1/T, so its derivative there changes sign at most once.
-    for _ in range(60):
-        middle = (low + high) / 2
-        scale = float(np.exp(-middle))
-        slope = float(((_sigmoid(z * scale) - y) * z).mean())
-        low, high = (low, middle) if slope < 0 else (middle, high)
-    return float(np.exp((low + high) / 2))
-
-
 def cross_entropy(logits: ArrayLike, label: ArrayLike) -> float:
     """Mean cross-entropy of sigmoid(logits) with soft labels."""
     z, y = np.asarray(logits, dtype=np.float64), np.asarray(label, dtype=np.float64)

@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.errors import DataError
 from assay.policy.data.preferences import Preference
 from assay.policy.model_card import Calibration
-from assay.policy.pairwise_metrics import cross_entropy, fit_temperature, pairwise_metrics
+from assay.policy.pairwise_metrics import cross_entropy, pairwise_metrics
 from assay.policy.reward_model_data import answer_length
+from assay.rewards.temperature import TemperatureScaling
 
 
 def evaluate_held_out(
@@ -36,13 +38,7 @@ def evaluate_held_out(
         logits = scores[:, 0] - scores[:, 1]
         label = np.array([max(p.label, 1 - p.label) for p in held_out])
         metrics = pointwise_metrics(scores, held_out)
-    temperature = fit_temperature(logits, label)
-    return metrics, Calibration(
-        temperature,
-        len(held_out),
-        cross_entropy(logits, label),
-        cross_entropy(logits / temperature, label),
-    )
+    return metrics, _calibration(logits, label)
 
 
 def pointwise_metrics(
@@ -65,6 +61,15 @@ def pointwise_metrics(
         if side.any():
             found[f"accuracy_preferred_{name}"] = float(right[side].mean())
     return found
+
+
+def _calibration(logits: NDArray[np.float64], label: NDArray[np.float64]) -> Calibration:
+    before = cross_entropy(logits, label)
+    try:
+        temperature = TemperatureScaling().fit(logits, label).temperature
+    except DataError as error:
+        return Calibration(1.0, len(label), before, before, problem=str(error))
+    return Calibration(temperature, len(label), before, cross_entropy(logits / temperature, label))
 
 
 def side_by_side(logits: Any, labels: Any = None) -> Any:

@@ -51,7 +51,7 @@ class TrainedRewardModel:
     Attributes:
         folder: Loads with `from_pretrained` and with `trained_model`.
         metrics: On held-out pairs; empty if there were none.
-        temperature: None if there were none.
+        temperature: None if there were none, or if none fits them.
         train_rows: Pairs trained on.
         held_out_rows: Pairs held out.
         dropped: Preferences left out, by reason.
@@ -139,7 +139,7 @@ def main(
     return TrainedRewardModel(
         folder,
         metrics,
-        None if calibration is None else calibration.temperature,
+        None if calibration is None or calibration.problem else calibration.temperature,
         len(rows[0]),
         len(rows[1]),
         split.dropped,
