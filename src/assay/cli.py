@@ -12,7 +12,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from assay import cli_sandbox
+from assay import cli_complexity, cli_sandbox
 from assay._version import __version__
 from assay.errors import AssayError, ConfigError
 
@@ -26,6 +26,7 @@ app = typer.Typer(
 
 
 app.add_typer(cli_sandbox.app, name="sandbox")
+app.command()(cli_complexity.complexity)
 
 
 def main() -> None:

@@ -24,9 +24,9 @@ class Fingerprinted(Protocol):
 def fingerprint_of(value: object) -> str:
     """A hexadecimal hash of a configuration value, stable over processes and machines.
 
-    Plain data, files (by content), dataclasses (by class and fields, those whose metadata says
-    `fingerprint: False` left out), functions (by name and source) and objects with a
-    `fingerprint()` method can be hashed.
+    Plain data, NumPy arrays, files (by content), dataclasses (by class and fields, those whose
+    metadata says `fingerprint: False` left out), functions (by name and source) and objects with
+    a `fingerprint()` method can be hashed.
 
     Raises:
         ConfigError: Anything else, named by its type.
@@ -101,6 +101,10 @@ def _update(digest: Any, value: object) -> None:
         for item in value:
             _update(digest, item)
         digest.update(b"]")
+    elif type(value).__module__ == "numpy" and hasattr(value, "tobytes"):
+        array: Any = value  # numpy itself need not be loaded
+        _update(digest, ("numpy", str(array.dtype), array.shape))
+        digest.update(array.tobytes())
     elif isinstance(value, type):
         digest.update(b"T" + _qualified(value).encode())
     elif isinstance(value, Fingerprinted):

@@ -5,6 +5,7 @@ import sys
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from assay.errors import ConfigError
@@ -78,3 +79,9 @@ def test_stable_over_processes() -> None:
     }
     prints.add(WeightedSum({"a": Term(FromColumn(), weight=2)}).fingerprint() + "\n")
     assert len(prints) == 1
+
+
+def test_arrays_count_by_type_shape_and_values() -> None:
+    arrays = [np.zeros(4), np.zeros((2, 2)), np.zeros(4, dtype=np.float32), np.ones(4)]
+    assert len({fingerprint_of(array) for array in arrays}) == 4
+    assert fingerprint_of(np.arange(6)[::2]) == fingerprint_of(np.array([0, 2, 4]))
