@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from assay.judges.complexity import cost, library
 from assay.judges.complexity.cost import ONE, Cost
 from assay.judges.complexity.facts import key_of
@@ -15,6 +17,12 @@ _SEARCHED = frozenset({"list", "text", "tuple", "line", "token", "deque", "lazy"
 
 class Calls(Invocation):
     """Calls of every kind."""
+
+    if TYPE_CHECKING:
+
+        def quietly(self, node: Node) -> Value: ...  # noqa: D102
+
+        def harmonic(self, step: Node, bound: Cost) -> Cost | None: ...  # noqa: D102
 
     def call(self, node: Call) -> Value:
         """The value of a call; its cost is charged."""
@@ -188,8 +196,8 @@ class Calls(Invocation):
                 return NONE
             return self.by_table(found, first, node)
         if name in ("print", "println", "puts"):
-            for argument, value in zip(node.arguments, arguments, strict=False):
-                if type(argument) is Spread or value.kind in ("list", "lazy"):
+            for part, value in zip(node.arguments, arguments, strict=False):
+                if type(part) is Spread or value.kind in ("list", "lazy"):
                     self.charge(value.size, node.line, "prints a collection")
             return NONE
         for argument in arguments:
@@ -261,7 +269,6 @@ class Calls(Invocation):
         if gap is not None:
             size = gap
         if len(arguments) > 2 and arguments[2].number is None:
-            step = arguments[2]
             relative = self.harmonic(nodes[2], size)
             if relative is not None:
                 size = relative

@@ -22,7 +22,35 @@ from assay.judges.complexity.ir import (
 from assay.judges.complexity.values import CHARACTER, CONSTANT, NONE, Value
 
 _CALLBACKS = frozenset(
-    ["forEach", "map", "filter", "some", "every", "find", "findIndex", "reduce", "flatMap", "anyMatch", "allMatch", "noneMatch", "mapToInt", "mapToLong", "for_each", "fold", "any", "all", "position", "filter_map", "max_by_key", "min_by_key", "removeIf", "replaceAll", "sum", "takeWhile", "take_while"]
+    [
+        "forEach",
+        "map",
+        "filter",
+        "some",
+        "every",
+        "find",
+        "findIndex",
+        "reduce",
+        "flatMap",
+        "anyMatch",
+        "allMatch",
+        "noneMatch",
+        "mapToInt",
+        "mapToLong",
+        "for_each",
+        "fold",
+        "any",
+        "all",
+        "position",
+        "filter_map",
+        "max_by_key",
+        "min_by_key",
+        "removeIf",
+        "replaceAll",
+        "sum",
+        "takeWhile",
+        "take_while",
+    ]
 )
 
 
@@ -31,21 +59,21 @@ class Constructions(Inputs):
 
     if TYPE_CHECKING:
 
-        def iteration(self, over: Value, node: Node | None) -> tuple[Cost, Value]: ...
+        def iteration(self, over: Value, node: Node | None) -> tuple[Cost, Value]: ...  # noqa: D102
 
-        def by_table(self, entry: tuple[str, str], owner: Value, node: Node) -> Value: ...
+        def by_table(self, entry: tuple[str, str], owner: Value, node: Node) -> Value: ...  # noqa: D102
 
-        def to_number(self, value: Value, node: Node) -> Value: ...
+        def to_number(self, value: Value, node: Node) -> Value: ...  # noqa: D102
 
-        def repeat(
+        def repeat(  # noqa: D102
             self, function: Value, arguments: list[Value], count: Cost, node: Node
         ) -> Value: ...
 
-        def open_loop(self, *rest: Any) -> Any: ...
+        def open_loop(self, *rest: Any) -> Any: ...  # noqa: D102
 
-        def invoke_method(self, name: str, arguments: list[Value], node: Node) -> Value: ...
+        def invoke_method(self, name: str, arguments: list[Value], node: Node) -> Value: ...  # noqa: D102
 
-        def gap(self, low: Node, high: Node) -> Cost | None: ...
+        def gap(self, low: Node, high: Node) -> Cost | None: ...  # noqa: D102
 
     def construct(self, node: New) -> Value:
         """`new T(...)`, `new T[n][m]`, `T(...)`."""
@@ -187,10 +215,7 @@ class Constructions(Inputs):
         if target.kind != "num":
             return
         operation = Operation(node.sign, [node.target, node.value], node.line)
-        if target.number is not None and self.loops:
-            base = Value("num", ONE)
-        else:
-            base = target
+        base = Value("num", ONE) if target.number is not None and self.loops else target
         if node.sign in ("+", "*", "-"):
             amount = value.size
             if node.sign == "+":
@@ -244,9 +269,9 @@ class Constructions(Inputs):
         if name in ("substring", "substr", "slice", "subList") and arguments:
             return self.part(owner, node)
         if name in ("length", "size", "len") or (name == "count" and not arguments):
-            length = Value("num", owner.size)
-            length.ragged = owner.ragged
-            return length
+            counted = Value("num", owner.size)
+            counted.ragged = owner.ragged
+            return counted
         if name in ("get", "charAt", "at", "getOrDefault", "setdefault") and owner.is_collection:
             self.charge_key(owner, node.line)
             if owner.kind in ("text", "line", "token"):
@@ -296,9 +321,9 @@ class Constructions(Inputs):
             self.charge(value.size, node.line, "adds a collection")
             self.grow(owner, value.size)
         else:
-            if name in ("insert", "unshift") or (name == "add" and len(arguments) > 1):
-                if owner.kind in ("list", "text"):
-                    self.charge(owner.size, node.line, "shifts a list to insert")
+            inside = name in ("insert", "unshift") or (name == "add" and len(arguments) > 1)
+            if inside and owner.kind in ("list", "text"):
+                self.charge(owner.size, node.line, "shifts a list to insert")
             self.grow(owner, ONE)
             self.charge_key(owner, node.line)
         if owner.is_collection:

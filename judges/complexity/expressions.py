@@ -49,9 +49,11 @@ class Expressions(Calls):
         if reader is None:
             self.statement(node)
             return CONSTANT
-        return reader(self, node)
+        found: Value = reader(self, node)
+        return found
 
     def statement(self, node: Node) -> None:
+        """Read one statement; the interpreter does."""
         raise NotImplementedError
 
     def quietly(self, node: Node) -> Value:
@@ -107,18 +109,22 @@ class Expressions(Calls):
     # -- leaves ---------------------------------------------------------------------------------
 
     def on_num(self, node: Num) -> Value:
+        """A constant."""
         return number(node.value)
 
     def on_text(self, node: Text) -> Value:
+        """A string; the expressions inside it are read."""
         for part in node.parts:
             self.value(part)
         return Value("text", ONE, element=CHARACTER) if node.length != 1 else CHARACTER
 
     def on_name(self, node: Name) -> Value:
+        """What a name holds."""
         found = self.lookup(node.id)
         return found if found is not None else Value("any")
 
     def on_member(self, node: Member) -> Value:
+        """A field, or a length."""
         if node.name in ("MAX_VALUE", "MIN_VALUE"):
             return number(2.0**31)
         owner = self.value(node.owner)
@@ -132,6 +138,7 @@ class Expressions(Calls):
         return Value("any") if owner.kind != "any" else owner
 
     def on_index(self, node: Index) -> Value:
+        """An element."""
         owner = self.value(node.owner)
         at = self.value(node.at)
         self.charge_key(owner, node.line)
@@ -151,6 +158,7 @@ class Expressions(Calls):
         return element or Value("any")
 
     def on_slice(self, node: Slice) -> Value:
+        """A copy of a part."""
         owner = self.value(node.owner)
         low = self.value(node.low) if node.low is not None else number(0.0)
         high = self.value(node.high) if node.high is not None else None
@@ -175,6 +183,7 @@ class Expressions(Calls):
     # -- compound -------------------------------------------------------------------------------
 
     def on_operation(self, node: Operation) -> Value:
+        """Arithmetic, comparison or logic."""
         values = [self.value(operand) for operand in node.operands]
         sign = node.sign
         if sign == "-" and len(values) == 1:
@@ -259,6 +268,7 @@ class Expressions(Calls):
         return None
 
     def on_items(self, node: Items) -> Value:
+        """A literal collection."""
         values = [self.value(item) for item in node.items]
         element: Value | None = None
         for item in values:
@@ -275,9 +285,11 @@ class Expressions(Calls):
                      len(self.stack))  # fmt: skip
 
     def on_spread(self, node: Spread) -> Value:
+        """The collection that is spread."""
         return self.value(node.value)
 
     def on_conditional(self, node: If) -> Value:
+        """Either of two values."""
         self.value(node.test)
         self.branch += 1
         results = [self.last_of(part) for part in (node.then, node.other) if part]
@@ -296,13 +308,16 @@ class Expressions(Calls):
         return result
 
     def on_group(self, node: Block) -> Value:
+        """The last of several values."""
         return self.last_of(node.items)
 
     def on_assigning(self, node: Assign) -> Value:
+        """An assignment as an expression."""
         self.statement(node)
         return self.quietly(node.target)
 
     def on_function_value(self, node: Function) -> Value:
+        """A lambda or a function as a value."""
         made = Value("function")
         made.function = node
         made.scopes = list(self.scopes)
@@ -311,12 +326,15 @@ class Expressions(Calls):
         return made
 
     def on_call(self, node: Call) -> Value:
+        """A call."""
         return self.call(node)
 
     def on_new(self, node: New) -> Value:
+        """A construction."""
         return self.construct(node)
 
     def on_comprehension(self, node: Comprehension) -> Value:
+        """A comprehension."""
         return self.comprehend(node, 0, Value("list", ONE, depth=len(self.stack)))
 
 

@@ -27,13 +27,84 @@ from assay.judges.complexity.ir import (
 
 #: Methods that take something out of a collection, and that put something in.
 TAKES = frozenset(
-    ["pop", "popleft", "popFront", "pop_front", "pop_back", "poll", "remove", "removeFirst", "removeLast", "pollFirst", "pollLast", "shift", "heappop", "dequeue", "pop_first", "pop_last", "popitem", "splice"]
+    [
+        "pop",
+        "popleft",
+        "popFront",
+        "pop_front",
+        "pop_back",
+        "poll",
+        "remove",
+        "removeFirst",
+        "removeLast",
+        "pollFirst",
+        "pollLast",
+        "shift",
+        "heappop",
+        "dequeue",
+        "pop_first",
+        "pop_last",
+        "popitem",
+        "splice",
+    ]
 )
 PUTS = frozenset(
-    ["append", "push", "push_back", "push_front", "add", "offer", "extend", "appendleft", "heappush", "insert", "enqueue", "unshift", "addLast", "addFirst", "offerFirst", "offerLast", "emplace", "emplace_back", "put", "update"]
+    [
+        "append",
+        "push",
+        "push_back",
+        "push_front",
+        "add",
+        "offer",
+        "extend",
+        "appendleft",
+        "heappush",
+        "insert",
+        "enqueue",
+        "unshift",
+        "addLast",
+        "addFirst",
+        "offerFirst",
+        "offerLast",
+        "emplace",
+        "emplace_back",
+        "put",
+        "update",
+    ]
 )
 READS = frozenset(
-    ["input", "raw_input", "readline", "readlines", "read", "nextToken", "nextLine", "nextInt", "next", "nextLong", "nextDouble", "readLine", "getline", "scanf", "getchar", "fgets", "gets", "scan", "Scan", "Scanln", "Scanf", "Fscan", "Fscanf", "Fscanln", "ReadString", "read_line", "ReadLine", "Text", "hasNext", "readInt"]
+    [
+        "input",
+        "raw_input",
+        "readline",
+        "readlines",
+        "read",
+        "nextToken",
+        "nextLine",
+        "nextInt",
+        "next",
+        "nextLong",
+        "nextDouble",
+        "readLine",
+        "getline",
+        "scanf",
+        "getchar",
+        "fgets",
+        "gets",
+        "scan",
+        "Scan",
+        "Scanln",
+        "Scanf",
+        "Fscan",
+        "Fscanf",
+        "Fscanln",
+        "ReadString",
+        "read_line",
+        "ReadLine",
+        "Text",
+        "hasNext",
+        "readInt",
+    ]
 )
 
 
@@ -78,9 +149,9 @@ def names_in(node: Node) -> frozenset[str]:
         return node.names
     except AttributeError:
         node.names = frozenset(
-            part.id if type(part) is Name else "." + part.name  # type: ignore[attr-defined]
+            part.id if isinstance(part, Name) else "." + part.name
             for part in walk([node])
-            if type(part) is Name or type(part) is Member
+            if isinstance(part, Name | Member)
         )
         return node.names
 
@@ -228,11 +299,11 @@ def _by_sign(sign: str, value: Node, name: str) -> Change:
     if sign in ("+", "-"):
         if _masks(value, name):
             return Change("and", value)
-        if type(value) is Operation and value.sign in ("/", "//", ">>") and sign == "-":
-            if name in names_in(value):
-                return Change("div", value)
-        constant = type(value) is Num
-        if constant and value.value is not None and value.value < 0:
+        halved = type(value) is Operation and value.sign in ("/", "//", ">>")
+        if halved and sign == "-" and name in names_in(value):
+            return Change("div", value)
+        constant = isinstance(value, Num)
+        if isinstance(value, Num) and value.value is not None and value.value < 0:
             sign = "-" if sign == "+" else "+"
         if sign == "+":
             return Change("up" if constant else "grow", value)

@@ -77,8 +77,10 @@ _KINDS: dict[str, type[Node]] = {
 _SIGNS = ("%", "*", "//", "/", "<<", ">>", "&", "|", "^", "**", "and", "in", "==", "<")
 _WHYS = (
     "runs over its range", "runs over a collection", "counts up", "counts down", "halves",
-    "divides down", "multiplies", "drops bits", "takes from", "visits", "reads one", "not understood",
-    "is set anew", "sorts", "sorted range", "balanced tree", "copies", "goes through", "searches or",
+    "divides down", "multiplies", "drops bits", "takes from", "visits", "reads one",
+    "not understood",
+    "is set anew", "sorts", "sorted range", "balanced tree", "copies", "goes through",
+    "searches or",
     "raises to", "recursion: divides", "recursion: keeps", "recursion: one call",
     "recursion: branches", "recursion: calls itself", "harmonic", "cases of the input", "prints",
     "fills", "builds", "comprehension", "Euclid", "searches a list", "climbs",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -103,12 +104,12 @@ class Forest:
             ImportError: scikit-learn is missing; names the pip command.
         """
         try:
-            from sklearn.ensemble import ExtraTreesClassifier
+            ensemble: Any = importlib.import_module("sklearn.ensemble")
         except ModuleNotFoundError:
             raise ImportError(
                 'training needs scikit-learn; install it with: pip install "assay[complexity]"'
             ) from None
-        model = ExtraTreesClassifier(
+        model = ensemble.ExtraTreesClassifier(
             trees, min_samples_leaf=2, max_features=0.3, random_state=seed, class_weight=None
         ).fit(rows, labels)
         parts: dict[str, list[npt.NDArray[Any]]] = {name: [] for name in _FIELDS}

@@ -6,12 +6,43 @@ from typing import TYPE_CHECKING
 
 from assay.judges.complexity import cost, library
 from assay.judges.complexity.cost import ONE
-from assay.judges.complexity.ir import Call, Index, Name, New, Node, Spread
+from assay.judges.complexity.ir import Call, Index, Member, Name, Node
 from assay.judges.complexity.machine import Machine
-from assay.judges.complexity.values import CHARACTER, CONSTANT, NONE, Value
+from assay.judges.complexity.values import CHARACTER, CONSTANT, Value
 
 _NUMBERS = frozenset(
-    ["int", "long", "short", "byte", "double", "float", "usize", "isize", "i32", "i64", "u32", "u64", "u8", "i128", "f64", "int64", "int32", "uint", "uint64", "ll", "unsigned", "number", "BigInteger", "Integer", "Long", "Double", "size_t", "auto", "bool", "boolean"]
+    [
+        "int",
+        "long",
+        "short",
+        "byte",
+        "double",
+        "float",
+        "usize",
+        "isize",
+        "i32",
+        "i64",
+        "u32",
+        "u64",
+        "u8",
+        "i128",
+        "f64",
+        "int64",
+        "int32",
+        "uint",
+        "uint64",
+        "ll",
+        "unsigned",
+        "number",
+        "BigInteger",
+        "Integer",
+        "Long",
+        "Double",
+        "size_t",
+        "auto",
+        "bool",
+        "boolean",
+    ]
 )
 _TEXTS = frozenset(["String", "string", "str", "&str", "StringBuilder", "&String", "CharSequence"])
 
@@ -21,9 +52,11 @@ class Inputs(Machine):
 
     if TYPE_CHECKING:
 
-        def value(self, node: Node) -> Value: ...
+        def value(self, node: Node) -> Value: ...  # noqa: D102
 
-        def bind(self, target: Node, value: Value, *, fresh: bool = False) -> None: ...
+        def bind(  # noqa: D102
+            self, target: Node, value: Value, *, fresh: bool = False
+        ) -> None: ...
 
     def read_input(self, name: str, node: Call, owner: Node | None) -> Value:
         """What a reader of the library gives."""
@@ -63,9 +96,8 @@ class Inputs(Machine):
     def scan(self, node: Call) -> Value:
         """`scanf`, `cin >> a >> b`, `fmt.Scan`: every variable becomes input."""
         for argument in node.arguments:
-            if type(argument) not in (Name, Index) and not isinstance(argument, Call):
-                if not hasattr(argument, "name"):
-                    continue
+            if not isinstance(argument, Name | Index | Call | Member):
+                continue
             old = self.quietly_value(argument)
             if old is not None and old.kind in ("text", "line", "token"):
                 length = self.line_length(argument)
@@ -129,6 +161,3 @@ class Inputs(Machine):
         if base in _NUMBERS:
             return Value("num", size)
         return Value("any", size)
-
-
-__all__ = ["NONE", "Inputs", "New", "Spread"]

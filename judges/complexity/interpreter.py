@@ -53,7 +53,9 @@ class _OpenLoop:
 
     __slots__ = ("before", "count", "resets", "targets")
 
-    def __init__(self, before: Cost, count: Cost, resets: set[str], targets: set[str]) -> None:
+    def __init__(
+        self, before: Cost, count: Cost, resets: set[str], targets: frozenset[str]
+    ) -> None:
         self.before = before  # how often the loop as a whole runs within its function
         self.count = count
         self.resets = resets
@@ -84,12 +86,14 @@ class Interpreter(Expressions):
     # -- definitions ----------------------------------------------------------------------------
 
     def on_function(self, node: Function) -> None:
+        """Bind a function to its name."""
         made = Value("function")
         made.function = node
         made.scopes = list(self.scopes)
         self.scopes[0][node.name] = made
 
     def on_class(self, node: Class) -> None:
+        """Note the methods of a class and run its fields."""
         self.classes[node.name] = node
         for method in node.methods:
             self.methods.setdefault(method.name, []).append(method)
@@ -102,9 +106,11 @@ class Interpreter(Expressions):
     # -- plain statements -----------------------------------------------------------------------
 
     def on_block(self, node: Block) -> None:
+        """Statements in a row."""
         self.read(node.items)
 
     def on_if(self, node: If) -> None:
+        """A branch: both sides are read."""
         self.value(node.test)
         self.branch += 1
         self.paths.append((id(node), 0))
@@ -116,12 +122,14 @@ class Interpreter(Expressions):
             self.paths.pop()  # else what follows is the other side of this branch
 
     def on_jump(self, node: Jump) -> None:
+        """A return keeps its value."""
         if node.value is not None:
             value = self.value(node.value)
             if node.kind == "return":
                 self.returned = _joined(self.returned, value)
 
     def on_assign(self, node: Assign) -> None:
+        """An assignment or declaration."""
         if node.value is None:
             self.bind(node.target, self.declared(node.type, node))
             return
@@ -136,6 +144,7 @@ class Interpreter(Expressions):
     # -- loops ----------------------------------------------------------------------------------
 
     def on_for_each(self, node: ForEach) -> None:
+        """A loop over a collection."""
         over = self.value(node.over)
         count, element = self.iteration(over, node.over)
         if ends_at_once(node.body):
@@ -156,6 +165,7 @@ class Interpreter(Expressions):
                 self.read(node.body)
 
     def on_loop(self, node: Loop) -> None:
+        """A `while` or C `for`."""
         for part in node.start:
             self.statement(part)
         facts = self.facts_of(node)
@@ -166,7 +176,7 @@ class Interpreter(Expressions):
             self.doubts.append(trips.sure)
         is_test = self.is_test_loop(node, None, trips.count)
         over = self.row_of(node.test)
-        targets = {key_of(s.target) for s in node.start if type(s) is Assign}
+        targets = frozenset(key_of(s.target) for s in node.start if type(s) is Assign)
         body = [*node.body, *node.update]
         before = {name: self.lookup(name) for name in facts.changes}
         if trips.layer:
@@ -202,7 +212,7 @@ class Interpreter(Expressions):
         self,
         trips: Trips,
         body: list[Node],
-        targets: set[str],
+        targets: frozenset[str],
         over: Value | None,
         line: int,
         is_test: bool,

@@ -24,14 +24,14 @@ class Invocation(Constructions):
         self.active: list[Frame] = []
         self.paths: list[tuple[int, int]] = []
         self.results: dict[tuple[object, ...], tuple[Cost, Value, frozenset[str]]] = {}
-        self.rows: list[tuple[set[str], Cost]] = []
+        self.rows: list[tuple[frozenset[str], Cost]] = []
         self.called = False
         self.functions_read: dict[int, Function] = {}
         self.tables: frozenset[str] = frozenset()
 
     if TYPE_CHECKING:
 
-        def read(self, nodes: list[Node]) -> None: ...
+        def read(self, nodes: list[Node]) -> None: ...  # noqa: D102
 
     def invoke_method(self, name: str, arguments: list[Value], node: Node) -> Value:
         """Call a method by its name; of several, one with as many parameters, else all."""
@@ -78,9 +78,10 @@ class Invocation(Constructions):
             return result
         total, result = self.run(function, arguments, node, scopes)
         reads = self.reads_input(function)
-        if reads and cost.is_constant(total) and result.kind in ("num", "any"):
-            if function.result in _SCALARS or (result.kind == "num" and self.language != "python"):
-                result = self.input_number(node)
+        number = result.kind == "num" and self.language != "python"
+        scalar = function.result in _SCALARS and result.kind in ("num", "any")
+        if reads and cost.is_constant(total) and (scalar or number):
+            result = self.input_number(node)
         if not reads:
             self.results[key] = (total, result, self.tables)
         self.charge_call(total, self.tables, node, function)
@@ -106,8 +107,10 @@ class Invocation(Constructions):
         self.charge_once(cost.times(outer, total), node.line, "visits what is left")
         self.charge(ONE, node.line, "")
 
-    def reads_input(self, function: Function, depth: int = 4) -> bool:
+    def reads_input(self, function: Function | None, depth: int = 4) -> bool:
         """Whether a function, or one that it calls, reads input."""
+        if function is None:
+            return False
         facts = function_facts(function)
         if facts.reads or depth == 0:
             return facts.reads
@@ -116,9 +119,9 @@ class Invocation(Constructions):
                 if method is not function and self.reads_input(method, depth - 1):
                     return True
             value = self.globals.get(name)
-            if value is not None and value.function is not None and value.function is not function:
-                if self.reads_input(value.function, depth - 1):
-                    return True
+            inner = value.function if value is not None else None
+            if inner not in (None, function) and self.reads_input(inner, depth - 1):
+                return True
         return False
 
     def reads_characters(self, name: str, depth: int = 3) -> bool:

@@ -124,15 +124,16 @@ def cross_validate(
     order = np.random.default_rng(seed).permutation(max(groups) + 1)
     fold_of = np.array([order[group] % folds for group in groups])
     found = [""] * len(rows)
+    labels = [row.complexity for row in rows]
     for fold in range(folds):
         held, kept = np.flatnonzero(fold_of == fold), np.flatnonzero(fold_of != fold)
         if not len(held) or not len(kept):
             continue
         forest = Forest.fit(
-            matrix[kept], [rows[i].complexity for i in kept], trees=trees, seed=seed
+            matrix[kept], [labels[i] for i in kept.tolist()], trees=trees, seed=seed
         )
         estimator = LearnedEstimator(forest, trust)
-        for i, shares in zip(held, forest.predict(matrix[held]), strict=True):
+        for i, shares in zip(held.tolist(), forest.predict(matrix[held]), strict=True):
             estimate = estimator._decide(described[i][1], shares)
             expression = estimate.expression
             found[i] = (parse(expression).to_class() if expression else None) or "none"

@@ -44,10 +44,13 @@ n text toString_ decode encode trim_end_matches to_string to_owned_ to_uppercase
 1 same strip trim rstrip lstrip trim_end trim_start trimEnd chomp as_str as_bytes as_ref unwrap
 1 same expect clone_ iter into_iter iter_mut chars_ bytes_ keys items values keySet entrySet
 1 same stream parallelStream boxed cloned copied rev peekable as_slice as_mut borrow borrow_mut
-1 same reversed_ entries iterator listIterator begin end rbegin cbegin cend rend descendingMap to_vec_
-1 same descendingSet descendingKeySet mapToObj asLongStream flat elements tolist_ ok by_ref unwrap_or
+1 same reversed_ entries iterator listIterator begin end rbegin cbegin cend rend
+1 same descendingMap to_vec_
+1 same descendingSet descendingKeySet mapToObj asLongStream flat elements tolist_ ok by_ref
+1 same unwrap_or
 1 same unwrap_or_default unwrap_or_else skip take enumerate zip step_by chain limit distinct_
-n list split toCharArray splitlines copy clone collect toArray toList flatMap chars bytes slice to_vec
+n list split toCharArray splitlines copy clone collect toArray toList flatMap chars bytes
+n list slice to_vec
 n list split_whitespace splitn lines char_indices subList copyOf copyOfRange concat tolist getBytes
 n list split_ascii_whitespace to_owned drain split_off flatten windows chunks
 n set union intersection difference distinct symmetric_difference unique
@@ -141,11 +144,49 @@ READERS = {
 
 #: Conversions of text to a number.
 NUMBERS = frozenset(
-    ["int", "float", "long", "Long", "Integer", "parseInt", "parseLong", "parseDouble", "valueOf", "Number", "BigInt", "parseFloat", "atoi", "atol", "stoi", "stol", "stoll", "strtol", "Atoi", "ParseInt", "parse", "BigInteger", "Double", "eval", "Decimal"]
+    [
+        "int",
+        "float",
+        "long",
+        "Long",
+        "Integer",
+        "parseInt",
+        "parseLong",
+        "parseDouble",
+        "valueOf",
+        "Number",
+        "BigInt",
+        "parseFloat",
+        "atoi",
+        "atol",
+        "stoi",
+        "stol",
+        "stoll",
+        "strtol",
+        "Atoi",
+        "ParseInt",
+        "parse",
+        "BigInteger",
+        "Double",
+        "eval",
+        "Decimal",
+    ]
 )
 #: Conversions to text.
 TEXTS = frozenset(
-    ["str", "String", "toString", "to_string", "bin", "hex", "oct", "repr", "Itoa", "FormatInt", "toBinaryString"]
+    [
+        "str",
+        "String",
+        "toString",
+        "to_string",
+        "bin",
+        "hex",
+        "oct",
+        "repr",
+        "Itoa",
+        "FormatInt",
+        "toBinaryString",
+    ]
 )
 #: Iterators over all subsets, orders or tuples.
 COMBINATIONS = {

@@ -96,15 +96,19 @@ class Lowering:
     # -- what most grammars call the same -------------------------------------------------------
 
     def name(self, node: Tree) -> Node:
+        """Lower nodes of the kind `name`."""
         return Name(self.spelling(node), self.line(node))
 
     def on_identifier(self, node: Tree) -> Node:
+        """Lower `identifier`."""
         return self.name(node)
 
     def nothing(self, _: Tree) -> None:
+        """Lower nodes of the kind `nothing`."""
         return None
 
     def number(self, node: Tree) -> Node:
+        """Lower nodes of the kind `number`."""
         text = self.spelling(node).replace("_", "").replace("'", "").rstrip("lLuUfFdDnj")
         value: float | None
         try:
@@ -114,31 +118,38 @@ class Lowering:
         return Num(value, self.line(node))
 
     def no_number(self, node: Tree) -> Node:
+        """Lower nodes of the kind `no_number`."""
         return Num(None, self.line(node))
 
     def text(self, node: Tree) -> Node:
+        """Lower nodes of the kind `text`."""
         parts = [self.need(c) for c in node.named_children if c.type in self.interpolations]
         return Text(node.end_byte - node.start_byte - 2, parts, self.line(node))
 
     interpolations: frozenset[str] = frozenset()
 
     def first(self, node: Tree) -> Node | None:
+        """Lower nodes of the kind `first`."""
         inner = [c for c in node.named_children if c.type not in _COMMENTS]
         return self.one(inner[0]) if inner else None
 
     def last(self, node: Tree) -> Node | None:
+        """Lower nodes of the kind `last`."""
         inner = [c for c in node.named_children if c.type not in _COMMENTS]
         return self.one(inner[-1]) if inner else None
 
     def block(self, node: Tree) -> Node:
+        """Lower nodes of the kind `block`."""
         return Block(self.many(node.named_children), self.line(node))
 
     def binary(self, node: Tree) -> Node:
+        """Lower nodes of the kind `binary`."""
         sign = self.spelling(node.child_by_field_name("operator"))
         left, right = self.field(node, "left"), self.field(node, "right")
         return Operation(_SIGNS.get(sign, sign), [left, right], self.line(node))
 
     def unary(self, node: Tree) -> Node | None:
+        """Lower nodes of the kind `unary`."""
         sign = self.spelling(node.child_by_field_name("operator"))
         operand = self.last(node)
         if sign in ("-", "!", "~", "not"):
@@ -149,6 +160,7 @@ class Lowering:
         return operand
 
     def assignment(self, node: Tree) -> Node:
+        """Lower nodes of the kind `assignment`."""
         operator = node.child_by_field_name("operator")
         sign = self.spelling(operator).rstrip("=") if operator is not None else ""
         sign = _SIGNS.get(sign, sign).strip(":")
@@ -156,19 +168,23 @@ class Lowering:
         return Assign(target, value, self.line(node), sign)
 
     def update(self, node: Tree) -> Node:
+        """Lower nodes of the kind `update`."""
         line = self.line(node)
         target = self.first(node) or Num(None, line)
         sign = "-" if b"--" in (node.text or b"") else "+"
         return Assign(target, Num(1.0, line), line, sign)
 
     def call(self, node: Tree) -> Node:
+        """Lower nodes of the kind `call`."""
         callee = self.field(node, "function")
         return Call(callee, self.arguments(node.child_by_field_name("arguments")), self.line(node))
 
     def arguments(self, node: Tree | None) -> list[Node]:
+        """Lower nodes of the kind `arguments`."""
         return [] if node is None else self.many(node.named_children)
 
     def on_if_statement(self, node: Tree) -> Node:
+        """Lower `if_statement`."""
         start = self.one(node.child_by_field_name("initializer"))
         made: Node = If(
             self.field(node, "condition"),
@@ -179,20 +195,24 @@ class Lowering:
         return made if start is None else Block([start, made], self.line(node))
 
     def conditional(self, node: Tree) -> Node:
+        """Lower nodes of the kind `conditional`."""
         return self.on_if_statement(node)
 
     def on_while_statement(self, node: Tree) -> Node:
+        """Lower `while_statement`."""
         test = self.one(node.child_by_field_name("condition"))
         body = self.body(node.child_by_field_name("body"))
         return Loop([], _unless_true(test), [], body, self.line(node))
 
     def on_do_statement(self, node: Tree) -> Node:
+        """Lower `do_statement`."""
         made = self.on_while_statement(node)
         assert isinstance(made, Loop)
         made.late = True
         return made
 
     def for_loop(self, node: Tree) -> Node:
+        """Lower nodes of the kind `for_loop`."""
         start = self.one(node.child_by_field_name("initializer"))
         test = self.one(node.child_by_field_name("condition"))
         update = self.one(
@@ -202,25 +222,26 @@ class Lowering:
         return Loop(_items(start), _unless_true(test), _items(update), body, self.line(node))
 
     def on_return_statement(self, node: Tree) -> Node:
+        """Lower `return_statement`."""
         return Jump("return", self.first(node), self.line(node))
 
     def on_break_statement(self, node: Tree) -> Node:
+        """Lower `break_statement`."""
         return Jump("break", None, self.line(node))
 
     def on_continue_statement(self, node: Tree) -> Node:
+        """Lower `continue_statement`."""
         return Jump("continue", None, self.line(node))
 
     def throw(self, node: Tree) -> Node:
+        """Lower nodes of the kind `throw`."""
         return Jump("throw", self.first(node), self.line(node))
 
     def cases(self, test: Node, groups: list[tuple[bool, list[Node]]], line: int) -> Node:
         """A switch as a chain of branches; `groups` pairs whether a case is the default."""
         other: list[Node] = []
         for default, body in reversed(groups):
-            if default and not other:
-                other = body
-            else:
-                other = [If(test, body, other, line)]
+            other = body if default and not other else [If(test, body, other, line)]
         return other[0] if len(other) == 1 else Block(other, line)
 
 

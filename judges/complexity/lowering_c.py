@@ -34,6 +34,7 @@ class CLowering(Lowering):
     """Handlers of the grammars of C and C++."""
 
     def aliases(self) -> dict[str, str]:
+        """Types of tree nodes that another method takes."""
         return {
             "preproc_include": "nothing",
             "preproc_ifdef": "block",
@@ -90,12 +91,15 @@ class CLowering(Lowering):
         }
 
     def truth(self, node: Tree) -> Node:
+        """Lower nodes of the kind `truth`."""
         return Num(1.0, self.line(node))
 
     def falsehood(self, node: Tree) -> Node:
+        """Lower nodes of the kind `falsehood`."""
         return Num(0.0, self.line(node))
 
     def on_preproc_def(self, node: Tree) -> Node | None:
+        """Lower `preproc_def`."""
         value = self.spelling(node.child_by_field_name("value")).strip()
         try:
             number = float(value.rstrip("lLuU"))
@@ -106,6 +110,7 @@ class CLowering(Lowering):
         return Assign(Name(name, line), Num(number, line), line) if number is not None else None
 
     def on_binary_expression(self, node: Tree) -> Node:
+        """Lower `binary_expression`."""
         made = self.binary(node)
         if isinstance(made, Operation) and made.sign == ">>":
             root, parts = _chain(made)
@@ -122,22 +127,28 @@ class CLowering(Lowering):
         return made
 
     def on_qualified_identifier(self, node: Tree) -> Node | None:
+        """Lower `qualified_identifier`."""
         inner = node.child_by_field_name("name")
         return self.one(inner) if inner is not None else self.name(node)
 
     def on_template_function(self, node: Tree) -> Node:
+        """Lower `template_function`."""
         return self.field(node, "name")
 
     def on_template_type(self, node: Tree) -> Node:
+        """Lower `template_type`."""
         return self.field(node, "name")
 
     def pointer(self, node: Tree) -> Node:
+        """Lower nodes of the kind `pointer`."""
         return self.field(node, "argument")
 
     def cast(self, node: Tree) -> Node:
+        """Lower nodes of the kind `cast`."""
         return self.field(node, "value")
 
     def call(self, node: Tree) -> Node:
+        """Lower nodes of the kind `call`."""
         function = node.child_by_field_name("function")
         arguments = self.arguments(node.child_by_field_name("arguments"))
         line = self.line(node)
@@ -149,12 +160,14 @@ class CLowering(Lowering):
         return Call(self.need(function), arguments, line)
 
     def on_compound_literal_expression(self, node: Tree) -> Node:
+        """Lower `compound_literal_expression`."""
         kind = _base(self.spelling(node.child_by_field_name("type")))
         value = self.one(node.child_by_field_name("value"))
         items = value.items if isinstance(value, Items) else []
         return New(kind, items, self.line(node))
 
     def on_field_expression(self, node: Tree) -> Node:
+        """Lower `field_expression`."""
         name = self.spelling(node.child_by_field_name("field"))
         owner = self.field(node, "argument")
         if type(owner) is Name and owner.id == "this":
@@ -162,17 +175,21 @@ class CLowering(Lowering):
         return Member(owner, name, self.line(node))
 
     def on_subscript_expression(self, node: Tree) -> Node:
+        """Lower `subscript_expression`."""
         at = node.child_by_field_name("index") or node.child_by_field_name("indices")
         inner = self.one(at)
         return Index(self.field(node, "argument"), inner or Num(None, 0), self.line(node))
 
     def on_subscript_argument_list(self, node: Tree) -> Node | None:
+        """Lower `subscript_argument_list`."""
         return self.first(node)
 
     def literal(self, node: Tree) -> Node:
+        """Lower nodes of the kind `literal`."""
         return Items("list", self.many(node.named_children), self.line(node))
 
     def on_new_expression(self, node: Tree) -> Node:
+        """Lower `new_expression`."""
         kind = _base(self.spelling(node.child_by_field_name("type")))
         sized = node.child_by_field_name("declarator")
         if sized is not None:
@@ -180,12 +197,14 @@ class CLowering(Lowering):
         return New(kind, self.arguments(node.child_by_field_name("arguments")), self.line(node))
 
     def on_lambda_expression(self, node: Tree) -> Node:
+        """Lower `lambda_expression`."""
         declarator = node.child_by_field_name("declarator")
         parameters = declarator.child_by_field_name("parameters") if declarator else None
         body = self.body(node.child_by_field_name("body"))
         return function_of("", self._parameters(parameters), body, self.line(node))
 
     def on_function_definition(self, node: Tree) -> Node | None:
+        """Lower `function_definition`."""
         declarator = node.child_by_field_name("declarator")
         while declarator is not None and declarator.type != "function_declarator":
             declarator = declarator.child_by_field_name("declarator") or (
@@ -242,6 +261,7 @@ class CLowering(Lowering):
         return self.spelling(node), depth
 
     def on_declaration(self, node: Tree) -> Node | None:
+        """Lower `declaration`."""
         type_node = node.child_by_field_name("type")
         kind = self.spelling(type_node)
         made: list[Node] = []
@@ -302,6 +322,7 @@ class CLowering(Lowering):
         return Assign(target, New(_base(kind), arguments, line), line, "", kind)
 
     def on_for_range_loop(self, node: Tree) -> Node:
+        """Lower `for_range_loop`."""
         line = self.line(node)
         declarator = node.child_by_field_name("declarator")
         target: Node
@@ -313,6 +334,7 @@ class CLowering(Lowering):
         return ForEach(target, self.field(node, "right"), body, line)
 
     def type(self, node: Tree) -> Node | None:
+        """Lower nodes of the kind `type`."""
         body = node.child_by_field_name("body")
         if body is None:
             return None
@@ -323,6 +345,7 @@ class CLowering(Lowering):
         return class_of(name, members, [], self.line(node))
 
     def on_switch_statement(self, node: Tree) -> Node:
+        """Lower `switch_statement`."""
         groups: list[tuple[bool, list[Node]]] = []
         body = node.child_by_field_name("body")
         for child in body.named_children if body is not None else ():

@@ -30,6 +30,7 @@ class GoLowering(Lowering):
     """Handlers of Go's grammar."""
 
     def aliases(self) -> dict[str, str]:
+        """Types of tree nodes that another method takes."""
         return {
             "package_clause": "nothing",
             "import_declaration": "nothing",
@@ -71,24 +72,30 @@ class GoLowering(Lowering):
         }
 
     def truth(self, node: Tree) -> Node:
+        """Lower nodes of the kind `truth`."""
         return Num(1.0, self.line(node))
 
     def falsehood(self, node: Tree) -> Node:
+        """Lower nodes of the kind `falsehood`."""
         return Num(0.0, self.line(node))
 
     def on_unary_expression(self, node: Tree) -> Node | None:
+        """Lower `unary_expression`."""
         return self.unary(node)
 
     def on_expression_list(self, node: Tree) -> Node:
+        """Lower `expression_list`."""
         parts = self.many(node.named_children)
         return parts[0] if len(parts) == 1 else Items("tuple", parts, self.line(node))
 
     def assign(self, node: Tree) -> Node:
+        """Lower nodes of the kind `assign`."""
         made = self.assignment(node)
         assert isinstance(made, Assign)
         return made
 
     def on_var_spec(self, node: Tree) -> Node:
+        """Lower `var_spec`."""
         line = self.line(node)
         given = node.child_by_field_name("type")
         value = self.one(node.child_by_field_name("value"))
@@ -104,6 +111,7 @@ class GoLowering(Lowering):
         return made[0] if len(made) == 1 else Block(made, line)
 
     def on_call_expression(self, node: Tree) -> Node:
+        """Lower `call_expression`."""
         line = self.line(node)
         function = node.child_by_field_name("function")
         given = node.child_by_field_name("arguments")
@@ -118,18 +126,22 @@ class GoLowering(Lowering):
         return Call(self.need(function), arguments, line)
 
     def on_selector_expression(self, node: Tree) -> Node:
+        """Lower `selector_expression`."""
         name = self.spelling(node.child_by_field_name("field"))
         return Member(self.field(node, "operand"), name, self.line(node))
 
     def on_index_expression(self, node: Tree) -> Node:
+        """Lower `index_expression`."""
         return Index(self.field(node, "operand"), self.field(node, "index"), self.line(node))
 
     def on_slice_expression(self, node: Tree) -> Node:
+        """Lower `slice_expression`."""
         low = self.one(node.child_by_field_name("start"))
         high = self.one(node.child_by_field_name("end"))
         return Slice(self.field(node, "operand"), low, high, self.line(node))
 
     def on_composite_literal(self, node: Tree) -> Node:
+        """Lower `composite_literal`."""
         kind = self.spelling(node.child_by_field_name("type"))
         body = node.child_by_field_name("body")
         items = self.many(body.named_children) if body is not None else []
@@ -137,12 +149,15 @@ class GoLowering(Lowering):
         return Items("map", items, line) if kind.startswith("map") else Items("list", items, line)
 
     def on_literal_element(self, node: Tree) -> Node | None:
+        """Lower `literal_element`."""
         return self.last(node)
 
     def on_keyed_element(self, node: Tree) -> Node | None:
+        """Lower `keyed_element`."""
         return self.last(node)
 
     def function(self, node: Tree) -> Node:
+        """Lower nodes of the kind `function`."""
         name = self.spelling(node.child_by_field_name("name"))
         return function_of(
             name,
@@ -162,6 +177,7 @@ class GoLowering(Lowering):
         return found
 
     def on_for_statement(self, node: Tree) -> Node:
+        """Lower `for_statement`."""
         line = self.line(node)
         body = self.body(node.child_by_field_name("body"))
         head = next((c for c in node.named_children if c.type not in ("block", "comment")), None)
@@ -185,6 +201,7 @@ class GoLowering(Lowering):
         return Loop([], self.one(head), [], body, line)
 
     def switch(self, node: Tree) -> Node:
+        """Lower nodes of the kind `switch`."""
         groups = []
         for child in node.named_children:
             if child.type in ("expression_case", "type_case", "default_case"):
@@ -195,5 +212,5 @@ class GoLowering(Lowering):
                     parts.extend(made.items if type(made) is Block else [made])
                 parts = [m for m in parts if not (isinstance(m, Jump) and m.kind == "break")]
                 groups.append((child.type == "default_case", parts))
-        value = self.one(node.child_by_field_name("value"))
-        return self.cases(value or Num(None, self.line(node)), groups, self.line(node))
+        tested = self.one(node.child_by_field_name("value"))
+        return self.cases(tested or Num(None, self.line(node)), groups, self.line(node))

@@ -29,6 +29,7 @@ class JavaLowering(Lowering):
     """Handlers of Java's grammar."""
 
     def aliases(self) -> dict[str, str]:
+        """Types of tree nodes that another method takes."""
         return {
             "import_declaration": "nothing",
             "package_declaration": "nothing",
@@ -83,12 +84,15 @@ class JavaLowering(Lowering):
         }
 
     def truth(self, node: Tree) -> Node:
+        """Lower nodes of the kind `truth`."""
         return Num(1.0, self.line(node))
 
     def falsehood(self, node: Tree) -> Node:
+        """Lower nodes of the kind `falsehood`."""
         return Num(0.0, self.line(node))
 
     def variables(self, node: Tree) -> Node:
+        """Lower nodes of the kind `variables`."""
         kind = self.spelling(node.child_by_field_name("type"))
         made: list[Node] = []
         for child in node.children_by_field_name("declarator"):
@@ -100,6 +104,7 @@ class JavaLowering(Lowering):
         return made[0] if len(made) == 1 else Block(made, self.line(node))
 
     def c_for(self, node: Tree) -> Node:
+        """Lower nodes of the kind `c_for`."""
         from assay.judges.complexity.ir import Loop
 
         start = self._parts(node.children_by_field_name("init"))
@@ -113,11 +118,13 @@ class JavaLowering(Lowering):
         return made[0].items if len(made) == 1 and type(made[0]) is Block else made
 
     def on_enhanced_for_statement(self, node: Tree) -> Node:
+        """Lower `enhanced_for_statement`."""
         target = self.name(node.child_by_field_name("name") or node)
         body = self.body(node.child_by_field_name("body"))
         return ForEach(target, self.field(node, "value"), body, self.line(node))
 
     def on_method_invocation(self, node: Tree) -> Node:
+        """Lower `method_invocation`."""
         line = self.line(node)
         name = self.spelling(node.child_by_field_name("name"))
         owner = self.one(node.child_by_field_name("object"))
@@ -127,25 +134,32 @@ class JavaLowering(Lowering):
         return Call(callee, self.arguments(node.child_by_field_name("arguments")), line)
 
     def on_explicit_constructor_invocation(self, node: Tree) -> Node:
+        """Lower `explicit_constructor_invocation`."""
         return Block(self.arguments(node.child_by_field_name("arguments")), self.line(node))
 
     def on_field_access(self, node: Tree) -> Node:
+        """Lower `field_access`."""
         name = self.spelling(node.child_by_field_name("field"))
         return Member(self.field(node, "object"), name, self.line(node))
 
     def on_array_access(self, node: Tree) -> Node:
+        """Lower `array_access`."""
         return Index(self.field(node, "array"), self.field(node, "index"), self.line(node))
 
     def on_cast_expression(self, node: Tree) -> Node:
+        """Lower `cast_expression`."""
         return self.field(node, "value")
 
     def on_instanceof_expression(self, node: Tree) -> Node:
+        """Lower `instanceof_expression`."""
         return Block([self.field(node, "left"), Num(None, self.line(node))], self.line(node))
 
     def literal(self, node: Tree) -> Node:
+        """Lower nodes of the kind `literal`."""
         return Items("list", self.many(node.named_children), self.line(node))
 
     def on_array_creation_expression(self, node: Tree) -> Node:
+        """Lower `array_creation_expression`."""
         value = node.child_by_field_name("value")
         if value is not None:
             return self.need(value)
@@ -158,6 +172,7 @@ class JavaLowering(Lowering):
         return New(kind, [], self.line(node), sizes=sizes)
 
     def on_object_creation_expression(self, node: Tree) -> Node:
+        """Lower `object_creation_expression`."""
         kind = self.spelling(node.child_by_field_name("type")).split("<")[0].split(".")[-1]
         arguments = self.arguments(node.child_by_field_name("arguments"))
         methods: list[Function] | None = None
@@ -168,6 +183,7 @@ class JavaLowering(Lowering):
         return New(kind, arguments, self.line(node), body=methods)
 
     def on_lambda_expression(self, node: Tree) -> Node:
+        """Lower `lambda_expression`."""
         parameters: list[tuple[str, str]] = []
         given = node.child_by_field_name("parameters")
         if given is not None and given.type == "identifier":
@@ -184,6 +200,7 @@ class JavaLowering(Lowering):
         return function_of("", parameters, statements, line)
 
     def method(self, node: Tree) -> Function:
+        """Lower nodes of the kind `method`."""
         kind = self.spelling(node.child_by_field_name("type"))
         return function_of(
             self.spelling(node.child_by_field_name("name")),
@@ -205,6 +222,7 @@ class JavaLowering(Lowering):
         return found
 
     def type(self, node: Tree) -> Node:
+        """Lower nodes of the kind `type`."""
         members = self.body(node.child_by_field_name("body"))
         flat: list[Node] = []
         for part in members:
@@ -213,9 +231,11 @@ class JavaLowering(Lowering):
         return class_of(name, flat, [], self.line(node))
 
     def on_class_body(self, node: Tree) -> Node:
+        """Lower `class_body`."""
         return self.block(node)
 
     def attempt(self, node: Tree) -> Node:
+        """Lower nodes of the kind `attempt`."""
         from assay.judges.complexity.ir import If
 
         line = self.line(node)
@@ -235,6 +255,7 @@ class JavaLowering(Lowering):
         return Block(made, line)
 
     def switch(self, node: Tree) -> Node:
+        """Lower nodes of the kind `switch`."""
         groups: list[tuple[bool, list[Node]]] = []
         body = node.child_by_field_name("body")
         for child in body.named_children if body is not None else ():

@@ -32,6 +32,7 @@ class JavaScriptLowering(Lowering):
     interpolations = frozenset({"template_substitution"})
 
     def aliases(self) -> dict[str, str]:
+        """Types of tree nodes that another method takes."""
         return {
             "import_statement": "nothing",
             "export_statement": "last",
@@ -80,28 +81,36 @@ class JavaScriptLowering(Lowering):
         }
 
     def on_number(self, node: Tree) -> Node:
+        """Lower `number`."""
         return self.number(node)
 
     def truth(self, node: Tree) -> Node:
+        """Lower nodes of the kind `truth`."""
         return Num(1.0, self.line(node))
 
     def falsehood(self, node: Tree) -> Node:
+        """Lower nodes of the kind `falsehood`."""
         return Num(0.0, self.line(node))
 
     def as_list(self, node: Tree) -> Node:
+        """Lower nodes of the kind `as_list`."""
         return Items("list", self.many(node.named_children), self.line(node))
 
     def as_tuple(self, node: Tree) -> Node:
+        """Lower nodes of the kind `as_tuple`."""
         return Items("tuple", self.many(node.named_children), self.line(node))
 
     def spread(self, node: Tree) -> Node:
+        """Lower nodes of the kind `spread`."""
         return Spread(self.first(node) or Num(None, self.line(node)), self.line(node))
 
     def on_object(self, node: Tree) -> Node:
+        """Lower `object`."""
         values = [self.field(c, "value") for c in node.named_children if c.type == "pair"]
         return Items("map", values, self.line(node))
 
     def on_variable_declarator(self, node: Tree) -> Node:
+        """Lower `variable_declarator`."""
         value = node.child_by_field_name("value")
         line = self.line(node)
         made = self.one(value)
@@ -111,23 +120,28 @@ class JavaScriptLowering(Lowering):
         return Assign(target, made or Num(None, line), line)
 
     def on_call_expression(self, node: Tree) -> Node:
+        """Lower `call_expression`."""
         arguments = node.child_by_field_name("arguments")
         given = self.arguments(arguments) if arguments is not None else []
         return Call(self.field(node, "function"), given, self.line(node))
 
     def on_member_expression(self, node: Tree) -> Node:
+        """Lower `member_expression`."""
         name = self.spelling(node.child_by_field_name("property"))
         return Member(self.field(node, "object"), name, self.line(node))
 
     def on_subscript_expression(self, node: Tree) -> Node:
+        """Lower `subscript_expression`."""
         return Index(self.field(node, "object"), self.field(node, "index"), self.line(node))
 
     def on_new_expression(self, node: Tree) -> Node:
+        """Lower `new_expression`."""
         kind = self.spelling(node.child_by_field_name("constructor"))
         arguments = self.arguments(node.child_by_field_name("arguments"))
         return New(kind, arguments, self.line(node))
 
     def function(self, node: Tree) -> Node:
+        """Lower nodes of the kind `function`."""
         body = node.child_by_field_name("body")
         line = self.line(node)
         statements = self.body(body)
@@ -154,6 +168,7 @@ class JavaScriptLowering(Lowering):
         return found
 
     def on_class_declaration(self, node: Tree) -> Node:
+        """Lower `class_declaration`."""
         body = node.child_by_field_name("body")
         members = self.many(body.named_children) if body is not None else []
         name = self.spelling(node.child_by_field_name("name"))
@@ -163,16 +178,19 @@ class JavaScriptLowering(Lowering):
         return class_of(name, members, [], self.line(node))
 
     def on_field_definition(self, node: Tree) -> Node | None:
+        """Lower `field_definition`."""
         value = node.child_by_field_name("value")
         line = self.line(node)
         target = Member(Name("this", line), self.spelling(node.named_children[0]), line)
         return Assign(target, self.one(value), line)
 
     def on_for_in_statement(self, node: Tree) -> Node:
+        """Lower `for_in_statement`."""
         body = self.body(node.child_by_field_name("body"))
         return ForEach(self.field(node, "left"), self.field(node, "right"), body, self.line(node))
 
     def on_switch_statement(self, node: Tree) -> Node:
+        """Lower `switch_statement`."""
         groups = []
         body = node.child_by_field_name("body")
         for child in body.named_children if body is not None else ():
@@ -185,6 +203,7 @@ class JavaScriptLowering(Lowering):
         return self.cases(self.field(node, "value"), groups, self.line(node))
 
     def on_try_statement(self, node: Tree) -> Node:
+        """Lower `try_statement`."""
         from assay.judges.complexity.ir import If
 
         line = self.line(node)

@@ -34,6 +34,7 @@ class PythonLowering(Lowering):
     interpolations = frozenset({"interpolation"})
 
     def aliases(self) -> dict[str, str]:
+        """Types of tree nodes that another method takes."""
         return {
             "import_statement": "imports",
             "import_from_statement": "imports",
@@ -81,33 +82,42 @@ class PythonLowering(Lowering):
         }
 
     def on_expression_statement(self, node: Tree) -> Node | None:
+        """Lower `expression_statement`."""
         return self.first(node) if node.named_child_count == 1 else self.as_tuple(node)
 
     def imports(self, _: Tree) -> None:
+        """Lower nodes of the kind `imports`."""
         return None
 
     def truth(self, node: Tree) -> Node:
+        """Lower nodes of the kind `truth`."""
         return Num(1.0, self.line(node))
 
     def falsehood(self, node: Tree) -> Node:
+        """Lower nodes of the kind `falsehood`."""
         return Num(0.0, self.line(node))
 
     def negation(self, node: Tree) -> Node | None:
+        """Lower nodes of the kind `negation`."""
         return self.unary(node)
 
     def inversion(self, node: Tree) -> Node:
+        """Lower nodes of the kind `inversion`."""
         return Operation("not", [self.field(node, "argument")], self.line(node))
 
     def on_assignment(self, node: Tree) -> Node | None:
+        """Lower `assignment`."""
         right = node.child_by_field_name("right")
         if right is None:
             return None
         return Assign(self.field(node, "left"), self.need(right), self.line(node))
 
     def walrus(self, node: Tree) -> Node:
+        """Lower nodes of the kind `walrus`."""
         return Assign(self.field(node, "name"), self.field(node, "value"), self.line(node))
 
     def on_comparison_operator(self, node: Tree) -> Node:
+        """Lower `comparison_operator`."""
         operands = [self.need(c) for c in node.named_children if c.type != "comment"]
         signs = [c.type for c in node.children if not c.is_named]
         line = self.line(node)
@@ -118,12 +128,14 @@ class PythonLowering(Lowering):
         return pairs[0] if len(pairs) == 1 else Operation("and", pairs, line)
 
     def on_conditional_expression(self, node: Tree) -> Node:
+        """Lower `conditional_expression`."""
         then, test, other = [*(self.need(c) for c in node.named_children), None, None][:3]
         line = self.line(node)
         nothing = Num(None, line)
         return If(test or nothing, [then or nothing], [other or nothing], line)
 
     def on_call(self, node: Tree) -> Node:
+        """Lower `call`."""
         arguments: list[Node] = []
         keywords: dict[str, Node] = {}
         given = node.child_by_field_name("arguments")
@@ -140,16 +152,19 @@ class PythonLowering(Lowering):
         return Call(self.field(node, "function"), arguments, self.line(node), keywords or None)
 
     def as_print(self, node: Tree) -> Node:
+        """Lower nodes of the kind `as_print`."""
         from assay.judges.complexity.ir import Name
 
         line = self.line(node)
         return Call(Name("print", line), self.many(node.named_children), line)
 
     def on_attribute(self, node: Tree) -> Node:
+        """Lower `attribute`."""
         name = self.spelling(node.child_by_field_name("attribute"))
         return Member(self.field(node, "object"), name, self.line(node))
 
     def on_subscript(self, node: Tree) -> Node:
+        """Lower `subscript`."""
         owner, line = self.field(node, "value"), self.line(node)
         inside = node.children_by_field_name("subscript")
         if len(inside) == 1 and inside[0].type == "slice":
@@ -174,22 +189,28 @@ class PythonLowering(Lowering):
         return low, high
 
     def as_tuple(self, node: Tree) -> Node:
+        """Lower nodes of the kind `as_tuple`."""
         return Items("tuple", self.many(node.named_children), self.line(node))
 
     def as_list(self, node: Tree) -> Node:
+        """Lower nodes of the kind `as_list`."""
         return Items("list", self.many(node.named_children), self.line(node))
 
     def as_set(self, node: Tree) -> Node:
+        """Lower nodes of the kind `as_set`."""
         return Items("set", self.many(node.named_children), self.line(node))
 
     def dictionary(self, node: Tree) -> Node:
+        """Lower nodes of the kind `dictionary`."""
         values = [self.field(c, "value") for c in node.named_children if c.type == "pair"]
         return Items("map", values, self.line(node))
 
     def spread(self, node: Tree) -> Node:
+        """Lower nodes of the kind `spread`."""
         return Spread(self.first(node) or Num(None, self.line(node)), self.line(node))
 
     def comprehension(self, node: Tree) -> Node:
+        """Lower nodes of the kind `comprehension`."""
         clauses: list[tuple[Node, Node]] = []
         conditions: list[Node] = []
         for child in node.named_children:
@@ -206,12 +227,14 @@ class PythonLowering(Lowering):
         return Comprehension(kind, parts, clauses, conditions, self.line(node))
 
     def on_lambda(self, node: Tree) -> Node:
+        """Lower `lambda`."""
         parameters = self._parameters(node.child_by_field_name("parameters"))
         line = self.line(node)
         body: list[Node] = [Jump("return", self.field(node, "body"), line)]
         return function_of("", parameters, body, line)
 
     def on_function_definition(self, node: Tree) -> Function:
+        """Lower `function_definition`."""
         return function_of(
             self.spelling(node.child_by_field_name("name")),
             self._parameters(node.child_by_field_name("parameters")),
@@ -233,6 +256,7 @@ class PythonLowering(Lowering):
         return found
 
     def on_decorated_definition(self, node: Tree) -> Node | None:
+        """Lower `decorated_definition`."""
         made = self.one(node.child_by_field_name("definition"))
         if isinstance(made, Function):
             made.decorators = [
@@ -243,6 +267,7 @@ class PythonLowering(Lowering):
         return made
 
     def on_class_definition(self, node: Tree) -> Node:
+        """Lower `class_definition`."""
         bases = node.child_by_field_name("superclasses")
         return class_of(
             self.spelling(node.child_by_field_name("name")),
@@ -252,6 +277,7 @@ class PythonLowering(Lowering):
         )
 
     def on_for_statement(self, node: Tree) -> Node:
+        """Lower `for_statement`."""
         loop = ForEach(
             self.field(node, "left"),
             self.field(node, "right"),
@@ -261,6 +287,7 @@ class PythonLowering(Lowering):
         return self._with_else(node, loop)
 
     def on_while_statement(self, node: Tree) -> Node:
+        """Lower `while_statement`."""
         return self._with_else(node, super().on_while_statement(node))
 
     def _with_else(self, node: Tree, loop: Node) -> Node:
@@ -268,9 +295,11 @@ class PythonLowering(Lowering):
         return loop if other is None else Block([loop, *self.body(other)], loop.line)
 
     def clause(self, node: Tree) -> Node:
+        """Lower nodes of the kind `clause`."""
         return Block(self.body(node.child_by_field_name("body")), self.line(node))
 
     def on_if_statement(self, node: Tree) -> Node:
+        """Lower `if_statement`."""
         other: list[Node] = []
         for child in reversed(node.children_by_field_name("alternative")):
             if child.type == "else_clause":
@@ -284,6 +313,7 @@ class PythonLowering(Lowering):
         return If(test, then, other, self.line(node))
 
     def on_try_statement(self, node: Tree) -> Node:
+        """Lower `try_statement`."""
         line = self.line(node)
         body = self.body(node.child_by_field_name("body"))
         handlers: list[Node] = []
@@ -293,10 +323,13 @@ class PythonLowering(Lowering):
         return Block([*body, If(Num(None, line), handlers, [], line)], line)
 
     def on_with_statement(self, node: Tree) -> Node:
+        """Lower `with_statement`."""
         return Block(self.body(node.child_by_field_name("body")), self.line(node))
 
     def on_assert_statement(self, node: Tree) -> Node | None:
+        """Lower `assert_statement`."""
         return self.first(node)
 
     def on_delete_statement(self, node: Tree) -> Node | None:
+        """Lower `delete_statement`."""
         return None

@@ -33,6 +33,7 @@ class RustLowering(Lowering):
     """Handlers of Rust's grammar."""
 
     def aliases(self) -> dict[str, str]:
+        """Types of tree nodes that another method takes."""
         return {
             "use_declaration": "nothing",
             "attribute_item": "nothing",
@@ -80,12 +81,15 @@ class RustLowering(Lowering):
         }
 
     def on_boolean_literal(self, node: Tree) -> Node:
+        """Lower `boolean_literal`."""
         return Num(1.0 if self.spelling(node) == "true" else 0.0, self.line(node))
 
     def reference(self, node: Tree) -> Node:
+        """Lower nodes of the kind `reference`."""
         return self.field(node, "value")
 
     def negation(self, node: Tree) -> Node | None:
+        """Lower nodes of the kind `negation`."""
         inner = self.last(node)
         if self.spelling(node).startswith("-") and type(inner) is Num and inner.value is not None:
             return Num(-inner.value, inner.line)
@@ -94,12 +98,15 @@ class RustLowering(Lowering):
         return inner
 
     def as_tuple(self, node: Tree) -> Node:
+        """Lower nodes of the kind `as_tuple`."""
         return Items("tuple", self.many(node.named_children), self.line(node))
 
     def as_list(self, node: Tree) -> Node:
+        """Lower nodes of the kind `as_list`."""
         return Items("list", self.many(node.named_children), self.line(node))
 
     def on_scoped_identifier(self, node: Tree) -> Node:
+        """Lower `scoped_identifier`."""
         path = node.child_by_field_name("path")
         name = self.spelling(node.child_by_field_name("name"))
         line = self.line(node)
@@ -109,9 +116,11 @@ class RustLowering(Lowering):
         return Member(Name(owner, line), name, line)
 
     def on_generic_function(self, node: Tree) -> Node:
+        """Lower `generic_function`."""
         return self.field(node, "function")
 
     def on_call_expression(self, node: Tree) -> Node:
+        """Lower `call_expression`."""
         callee = self.field(node, "function")
         arguments = self.arguments(node.child_by_field_name("arguments"))
         line = self.line(node)
@@ -125,10 +134,12 @@ class RustLowering(Lowering):
         return Call(callee, arguments, line)
 
     def on_field_expression(self, node: Tree) -> Node:
+        """Lower `field_expression`."""
         name = self.spelling(node.child_by_field_name("field"))
         return Member(self.field(node, "value"), name, self.line(node))
 
     def on_index_expression(self, node: Tree) -> Node:
+        """Lower `index_expression`."""
         parts = node.named_children
         owner, line = self.need(parts[0]), self.line(node)
         if len(parts) > 1 and parts[1].type == "range_expression":
@@ -150,26 +161,31 @@ class RustLowering(Lowering):
         return low, high
 
     def on_range_expression(self, node: Tree) -> Node:
+        """Lower `range_expression`."""
         low, high = self._ends(node)
         line = self.line(node)
         given = [low or Num(0.0, line), high] if high is not None else []
         return Call(Name("range", line), [n for n in given if n is not None], line)
 
     def on_let_declaration(self, node: Tree) -> Node:
+        """Lower `let_declaration`."""
         line = self.line(node)
         kind = self.spelling(node.child_by_field_name("type"))
         target = self.field(node, "pattern")
         return Assign(target, self.one(node.child_by_field_name("value")), line, "", kind)
 
     def constant(self, node: Tree) -> Node:
+        """Lower nodes of the kind `constant`."""
         line = self.line(node)
         return Assign(self.field(node, "name"), self.field(node, "value"), line)
 
     def on_let_condition(self, node: Tree) -> Node:
+        """Lower `let_condition`."""
         line = self.line(node)
         return Assign(self.field(node, "pattern"), self.field(node, "value"), line)
 
     def on_macro_invocation(self, node: Tree) -> Node | None:
+        """Lower `macro_invocation`."""
         name = self.spelling(node.child_by_field_name("macro"))
         tokens = next((c for c in node.named_children if c.type == "token_tree"), None)
         line = self.line(node)
@@ -209,6 +225,7 @@ class RustLowering(Lowering):
         return New("int", [], line, sizes=[size])
 
     def closure(self, node: Tree) -> Node:
+        """Lower nodes of the kind `closure`."""
         parameters: list[tuple[str, str]] = []
         given = node.child_by_field_name("parameters")
         for child in given.named_children if given is not None else ():
@@ -222,6 +239,7 @@ class RustLowering(Lowering):
         return function_of("", parameters, statements, line)
 
     def function(self, node: Tree) -> Function:
+        """Lower nodes of the kind `function`."""
         parameters: list[tuple[str, str]] = []
         given = node.child_by_field_name("parameters")
         for child in given.named_children if given is not None else ():
@@ -241,21 +259,25 @@ class RustLowering(Lowering):
         )
 
     def on_impl_item(self, node: Tree) -> Node:
+        """Lower `impl_item`."""
         name = self.spelling(node.child_by_field_name("type")).split("<")[0]
         body = node.child_by_field_name("body")
         members = self.many(body.named_children) if body is not None else []
         return class_of(name, members, [], self.line(node))
 
     def on_for_expression(self, node: Tree) -> Node:
+        """Lower `for_expression`."""
         body = self.body(node.child_by_field_name("body"))
         return ForEach(
             self.field(node, "pattern"), self.field(node, "value"), body, self.line(node)
         )
 
     def on_loop_expression(self, node: Tree) -> Node:
+        """Lower `loop_expression`."""
         return Loop([], None, [], self.body(node.child_by_field_name("body")), self.line(node))
 
     def on_match_expression(self, node: Tree) -> Node:
+        """Lower `match_expression`."""
         groups = []
         body = node.child_by_field_name("body")
         for arm in body.named_children if body is not None else ():

@@ -244,9 +244,10 @@ def _size(frame: Frame, facts: FunctionFacts, run: Machine, kinds: list[str]) ->
     """What the recursion runs down: sizes of arguments that change, else bounds in its tests."""
     size = ONE
     for position, value in enumerate(frame.arguments):
-        if position < len(frame.function.parameters) and _changes(frame, position):
-            if value.kind in ("num", "any") or value.is_collection:
-                size = cost.plus(size, value.size)
+        known = position < len(frame.function.parameters)
+        sized = value.kind in ("num", "any") or value.is_collection
+        if known and sized and _changes(frame, position):
+            size = cost.plus(size, value.size)
     if cost.is_constant(size):
         for guard in _guarding(frame, facts, range(len(frame.arguments))):
             size = cost.plus(size, _other_size(guard, frame, run))

@@ -51,9 +51,9 @@ _FEWEST = 3  # evidence lines
 
 
 class StaticEstimator:
-    """Reads syntax trees; nothing is run.
+    r"""Reads syntax trees; nothing is run.
 
-    >>> code = "n = int(input())\\nfor i in range(n):\\n    for j in range(i):\\n        print(i * j)"
+    >>> code = "n = int(input())\nfor i in range(n):\n    for j in range(i):\n        print(j)"
     >>> StaticEstimator().estimate([Program(code, "python")])[0].expression
     'n^2'
     """

@@ -1,3 +1,4 @@
+# ruff: noqa: E501 -- programs are kept as they are
 """Hand-written programs with their complexity and why; the estimator must read every one right."""
 
 from __future__ import annotations
