@@ -23,6 +23,8 @@ from assay.judges.complexity.probing import Line, Meter, Point, grow
 _NOISE_S = 0.0015  # what CPU time cannot resolve
 _TIMED_S = 0.004  # what it resolves well enough for a ratio
 _TIME_NOISE = 0.08
+_NOTHING = 3.0  # steps: a difference that the length of the printed number makes
+_SECONDS = 2.5  # costs below are CPU seconds: no run has so few steps
 
 
 @dataclass
@@ -257,12 +259,12 @@ def _settle(meter: Meter, line: Line, finding: Finding) -> tuple[list[Point], st
 def _steady(points: list[Point]) -> tuple[list[Point], str]:
     """Without the smallest sizes; only the last ones where growth changes on the way."""
     kept = [p for p in points if p.sizes[0] >= 8]
-    if len(kept) < 6:
-        kept = points[-8:]
+    if len(kept) < 5:
+        kept = points[-7:]
     if len(kept) < 4:
         return kept, ""
     fit = _fit_points(kept, 0, samples=0)
-    if fit.name is not None and not _bends_up(kept, fit.name):
+    if fit.name is not None and fit.residual < 0.04 and not _bends_up(kept, fit.name):
         return kept, ""
     for count in (7, 6, 5, 4):
         tail = kept[-count:]
@@ -285,8 +287,9 @@ def _bends_up(points: Sequence[Point], name: str) -> bool:
 def _fit_points(points: Sequence[Point], seed: int, samples: int = 20) -> Fit:
     sizes = [float(p.sizes[0]) for p in points]
     costs = [max(p.cost, 1e-9) for p in points]
-    timed = bool(points) and max(costs) < 60.0
-    noise = _TIME_NOISE if timed else 0.02
+    if len(costs) >= 4 and sizes[-1] >= 100 * sizes[0] and max(costs) - min(costs) < _NOTHING:
+        return Fit("1", 0.0, 1.0)
+    noise = _TIME_NOISE if max(costs, default=0.0) < _SECONDS else 0.02
     return fit_costs(sizes, costs, noise=noise, samples=samples, seed=seed)
 
 

@@ -17,7 +17,7 @@ from assay.judge import Estimate
 from assay.judges.complexity.deciding import Finding, decide_steps, decide_time, time_check
 from assay.judges.complexity.expression import parse
 from assay.judges.complexity.input_plan import InputPlan
-from assay.judges.complexity.plane import axis_classes, lines_of_two
+from assay.judges.complexity.plane import SHAPES, axis_classes, lines_of_two
 from assay.judges.complexity.probing import Line, Meter, grow
 from assay.judges.complexity.program import Program
 from assay.judges.complexity.surfaces import Surface, fit_surface, spell
@@ -117,7 +117,7 @@ class EmpiricalEstimator:
             return Finding(None, evidence=["two variables need counted steps (Python programs)"])
         lines = lines_of_two(meter, inputs, 0.8 * self.budget_s)
         findings = []
-        for shape in inputs.shapes[:3]:
+        for shape in inputs.shapes[:SHAPES]:
             points = [p for line in lines if line.shape == shape for p in line.points]
             if len(points) < 12:
                 continue
@@ -128,7 +128,7 @@ class EmpiricalEstimator:
             note = f"{shape}: {len(points)} points up to {max(p.cost for p in points):.3g} steps"
             note += f" -> {text or 'undecided'} (residual {surface.residual:.3f})"
             findings.append((surface, text, note))
-        return _worst_surface(findings)
+        return _worst_surface(findings, inputs)
 
 
 def cross_check(static: Estimate, empirical: Estimate) -> tuple[str, ...]:
@@ -150,17 +150,30 @@ def _undecided(why: str) -> Estimate:
     return Estimate(None, 0.0, "empirical", (why,))
 
 
-def _worst_surface(findings: Sequence[tuple[Surface, str | None, str]]) -> Finding:
-    """The shape whose costs grow largest decides."""
+def _worst_surface(findings: Sequence[tuple[Surface, str | None, str]], plan: InputPlan) -> Finding:
+    """The shape whose costs grow largest decides; by value where two cannot be compared."""
     finding = Finding(None, evidence=[note for _, _, note in findings])
     decided = [(surface, text) for surface, text, _ in findings if text is not None]
     if not decided or len(decided) * 2 < len(findings):
         return finding
+    bounds = [f"{small} <= {large}" for small, large in plan.relations]
+    x, y = (float(min(most, 10_000)) for most in plan.maxima.values())
     best, text = decided[0]
     for surface, other in decided[1:]:
-        order = parse(str(other)).compare(parse(str(text)))
-        if order == "greater" or (order != "less" and surface.residual < best.residual):
+        order = parse(other).compare(parse(text), constraints=bounds)
+        larger = surface.predict(x, y) > best.predict(x, y)
+        if order == "greater" or (order == "incomparable" and larger):
             best, text = surface, other
-    finding.expression = text
+    finding.expression = _essential(text, bounds)
     finding.confidence = max(0.5, 0.95 - 4 * best.residual)
     return finding
+
+
+def _essential(text: str, bounds: Sequence[str]) -> str:
+    """Without the terms that the relations make smaller than another: n k + k^2 where k <= n."""
+    terms = text.split(" + ")
+    for term in list(terms):
+        rest = [one for one in terms if one != term]
+        if any(parse(term).compare(parse(o), constraints=bounds) == "less" for o in rest):
+            terms = rest
+    return " + ".join(terms)

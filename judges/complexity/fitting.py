@@ -40,6 +40,8 @@ CLASSES: dict[str, Growth] = {
 NAMES = tuple(CLASSES)
 #: Steeper than these, a polynomial of any degree fits a few points as well.
 _EXPONENTIAL = NAMES.index("2^n")
+#: What is tried, with either sign, before a logarithm is believed.
+_WITHOUT_LOG = {"n log n": ("n", "1"), "n^2 log n": ("n^2", "n", "1"), "log n": ("1",)}
 _SHARE = 0.08
 #: A program that gets through sizes above this is not exponential.
 _EXPONENTIAL_TO = 60
@@ -157,7 +159,18 @@ def choose(
     allowed = max(noise, 1.4 * best)
     used, parts = fits[next(name for name in candidates if residuals[name] <= allowed)]
     large = [name for name, part in zip(used, parts, strict=True) if part >= _SHARE * parts.sum()]
-    return large[-1], residuals
+    name = large[-1]
+    plain = _WITHOUT_LOG.get(name)
+    if plain is not None and _signed_residual(n, c, plain) <= min(0.02, residuals[name] + 0.005):
+        name = plain[0]
+    return name, residuals
+
+
+def _signed_residual(sizes: Array, costs: Array, names: Sequence[str]) -> float:
+    """The residual where smaller classes may be subtracted: (n - 5) n is not n^2 log n."""
+    columns = np.stack([CLASSES[name](sizes) for name in names], axis=1) / costs[:, None]
+    weights = np.linalg.lstsq(columns, np.ones_like(costs), rcond=None)[0]
+    return float(np.sqrt(np.mean((columns @ weights - 1.0) ** 2)))
 
 
 def fit_costs(

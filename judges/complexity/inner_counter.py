@@ -146,7 +146,8 @@ def _sorting(values: Any, keyed: bool) -> float:
     if not keyed and isinstance(values, list | tuple):
         try:
             rises = sum(map(_not_after, values, itertools.islice(values, 1, None)))
-            runs = min(n - rises, rises + 1)
+            few = min(n - rises, rises + 1)
+            runs = few if few <= 2 else runs  # partly sorted input is dear in the end
         except TypeError:
             runs = n / 2
     return n * (1.0 + math.log2(max(1.0, runs))) * 0.5

@@ -12,7 +12,8 @@ from assay.judges.complexity.probing import Line, Meter, grow
 _SMALL, _LARGE = 4, 48  # sizes of one variable while the other grows
 _TARGET, _CEILING = 4e4, 4e5
 _AFFORDABLE = 3000.0  # steps that a line may cost before its variable grows
-_SHAPES = 3
+SHAPES = 2  #: the first shapes of a plan; put the dear ones first
+_ROOM = 4  # a variable bounded by another stays this far below it, where n - k is about n
 
 
 def lines_of_two(meter: Meter, inputs: InputPlan, budget_s: float) -> list[Line]:
@@ -26,10 +27,12 @@ def lines_of_two(meter: Meter, inputs: InputPlan, budget_s: float) -> list[Line]
         inputs: Makes its inputs; two variables.
         budget_s: CPU seconds for all lines.
     """
-    shapes = inputs.shapes[:_SHAPES]
+    shapes = inputs.shapes[:SHAPES]
     first = [_line(inputs, shape, place, _SMALL) for shape in shapes for place in (0, 1)]
     both = min(inputs.maxima.values())
-    first += [Line(shape, both, 2 * _TARGET, 2 * _CEILING, fixed=(None, None)) for shape in shapes]
+    if not inputs.relations:
+        together = Line("", both, 2 * _TARGET, 2 * _CEILING, fixed=(None, None))
+        first += [replace(together, shape=shape, points=[]) for shape in shapes]
     grow(meter, "steps", first, cpu_s=2.5, budget_s=0.6 * budget_s)
     second = []
     for shape in shapes:
@@ -71,10 +74,11 @@ def _line(inputs: InputPlan, shape: str, place: int, other: int) -> Line:
     other = min(other, most[1 - place])
     line = Line(shape, most[place], _TARGET, _CEILING)
     if (names[place], names[1 - place]) in inputs.relations:  # grows up to the other
-        other = min(12 * other, most[1 - place])
-        line = replace(line, maximum=min(line.maximum, other))
+        other = min(48 * other, most[1 - place])
+        line = replace(line, maximum=max(4, min(line.maximum, other // _ROOM)))
     elif (names[1 - place], names[place]) in inputs.relations:  # starts at the other
-        line = replace(line, start=(other, other + 1, other + 2, other + other // 2 + 2))
+        least = _ROOM * other
+        line = replace(line, start=(least, least + 1, least + least // 2, 2 * least))
     return replace(line, fixed=(None, other) if place == 0 else (other, None))
 
 

@@ -19,6 +19,8 @@ from assay.judges.complexity.program import Program
 from assay.sandbox import FunctionTest, Job, Limits, Sandbox, StdioTest, Verdict
 from assay.sandbox.job import TestResult
 
+_GAIN = 3.0  #: how much a line's next point should cost more than its last
+
 Ended = Literal["ok", "slow", "failed"]
 Measure = Literal["steps", "cpu"]
 
@@ -174,7 +176,7 @@ class Line:
         span = math.log(n / self.grown[before])
         slope = max(gain / span, 0.1)
         cap = 4.0 if cost <= 2 * self.noise else max(2.0, (self.maximum / n) ** 0.1)
-        factor = min(cap, 3.0 ** (1 / slope))
+        factor = min(cap, _GAIN ** (1 / slope))
         size = min(max(n + 1, round(n * factor)), self.maximum)
         # Exponential growth gains by differences, not by ratios: the last step's rate bounds it.
         last = max(self.costs[-1] / self.costs[-2], 1.0)

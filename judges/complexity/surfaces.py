@@ -10,16 +10,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from assay.judges.complexity.fitting import CLASSES, NAMES, Array, relative_fit
 
 #: Classes of one variable within a product.
+Term = tuple[str, str]
 _FACTORS = ("1", "log n", "sqrt n", "n", "n log n", "n^2", "n^3", "2^n")
+#: The smaller of the two variables: rounds of a search, steps that end with either.
+_MINIMUM: Term = ("min", "min")
 _SHARE = 0.1  # of the cost at one of the costlier points: less is noise
+_MAIN = 0.4  # of the cost at the median of the costlier points: this term is what grows
 #: Products that no program shows and that imitate a minimum of two variables.
 _ROOTS = {("sqrt n", one) for one in _FACTORS if one not in ("1", "n")}
 _ROOTS |= {(b, a) for a, b in _ROOTS}
-Term = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,27 +71,60 @@ def fit_surface(
     c = np.asarray(costs, float)
     factors = [_factors(most, points[:, place]) for place, most in enumerate(largest)]
     terms = [(a, b) for a in factors[0] for b in factors[1] if (a, b) not in _ROOTS]
+    terms.append(_MINIMUM)
     terms.sort(key=_growth)
     basis = np.stack([_column(term, points) for term in terms], axis=1)
-    kept = list(range(len(terms)))
     _, best = relative_fit(basis, c)
     if best > max(5 * noise, 0.15):
         return Surface((), best, ())
     allowed = max(noise, 1.3 * best)
-    # What the full fit leaves out may be a smaller explanation: try all terms, largest first.
-    for i in reversed(range(len(terms))):
-        fewer = [j for j in kept if j != i]
-        if fewer and relative_fit(basis[:, fewer], c)[1] <= allowed:
-            kept = fewer
-    weights, residual = relative_fit(basis[:, kept], c)
     costly = c >= np.quantile(c, 0.6)
-    shares = (basis[:, kept] * weights / c[:, None])[costly].max(axis=0)
-    kept = [i for i, share in zip(kept, shares, strict=True) if share >= _SHARE]
+    kept = _pruned(terms, basis, c, allowed, costly)
     weights, residual = relative_fit(basis[:, kept], c)
+    single = _single(terms, basis, c, max(noise, 1.25 * residual + 0.01))
+    if len([w for w in weights if w > 0]) > 1 and single is not None:
+        kept, weights, residual = single
     found = [(terms[i], float(w)) for i, w in zip(kept, weights, strict=True) if w > 0]
     names = [term for term, _ in found]
     top = [t for t in names if not any(_below(t, other) for other in names if other != t)]
     return Surface(tuple(reversed(top)), residual, tuple(found))
+
+
+def _pruned(
+    terms: Sequence[Term], basis: Array, costs: Array, allowed: float, costly: NDArray[np.bool_]
+) -> list[int]:
+    """Take away the largest products that are not needed, or are hardly seen; keep lower ones."""
+    kept = list(range(len(terms)))
+    falling = True
+    while falling and len(kept) > 1:
+        falling = False
+        weights, _ = relative_fit(basis[:, kept], costs)
+        shares = (basis[:, kept] * weights / costs[:, None])[costly].max(axis=0)
+        for i, share in reversed(list(zip(kept, shares, strict=True))):
+            if any(_below(terms[i], terms[j]) for j in kept if j != i):
+                continue
+            fewer = [j for j in kept if j != i]
+            if share < _SHARE or relative_fit(basis[:, fewer], costs)[1] <= allowed:
+                kept, falling = fewer, True
+                break
+    return kept
+
+
+def _single(
+    terms: Sequence[Term], basis: Array, costs: Array, allowed: float
+) -> tuple[list[int], Array, float] | None:
+    """The smallest product that, with what is below it, explains the costs about as well.
+
+    Costs with a part that shrinks, such as n k - k^2 / 2, otherwise gather strange small terms.
+    """
+    costly = costs >= np.quantile(costs, 0.6)
+    for place, top in enumerate(terms):
+        used = [i for i in range(place + 1) if _below(terms[i], top)]
+        weights, residual = relative_fit(basis[:, used], costs)
+        share = (basis[:, place] * weights[-1] / costs)[costly]
+        if residual <= allowed and float(np.median(share)) >= _MAIN:
+            return used, weights, residual
+    return None
 
 
 def spell(terms: Sequence[Term], names: tuple[str, str]) -> str:
@@ -98,6 +135,9 @@ def spell(terms: Sequence[Term], names: tuple[str, str]) -> str:
     """
     parts = []
     for term in terms:
+        if term == _MINIMUM:
+            parts.append(f"min({names[0]}, {names[1]})")
+            continue
         factors = [
             one.replace("n", name) for one, name in zip(term, names, strict=True) if one != "1"
         ]
@@ -112,17 +152,30 @@ def _factors(largest: str, sizes: Array) -> list[str]:
 
 
 def _column(term: Term, points: Array) -> Array:
+    if term == _MINIMUM:
+        return np.asarray(points.min(axis=1), float)
     product: Array = CLASSES[term[0]](points[:, 0]) * CLASSES[term[1]](points[:, 1])
     return product
 
 
 def _growth(term: Term) -> float:
     """Order in which terms are tried: by value where both variables are large."""
-    exponents = {"1": 0.0, "log n": 0.1, "sqrt n": 0.5, "n": 1.0, "n log n": 1.1, "n^2": 2.0}
+    exponents = {
+        "min": 0.45,
+        "1": 0.0,
+        "log n": 0.1,
+        "sqrt n": 0.5,
+        "n": 1.0,
+        "n log n": 1.1,
+        "n^2": 2.0,
+    }
     exponents |= {"n^3": 3.0, "2^n": 50.0}
     return exponents[term[0]] + exponents[term[1]]
 
 
 def _below(one: Term, other: Term) -> bool:
     """Whether one term is at most the other, factor by factor."""
+    if _MINIMUM in (one, other):
+        linear = any(NAMES.index(x) >= NAMES.index("n") for x in other if x != "min")
+        return one == other or linear or one == ("1", "1")
     return all(NAMES.index(a) <= NAMES.index(b) for a, b in zip(one, other, strict=True))
