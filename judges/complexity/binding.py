@@ -71,7 +71,7 @@ def _use(node: Node, scope: Scope, scopes: Scopes) -> Use:
     text = scopes.text(node)
     key = _key(node, text, scope, scopes)
     kept = scopes.aliases.get(text, text) if key is None and not scopes.is_member(node) else text
-    parent = node.parent
+    parent = scopes.parent(node)
     shorthand = node.type in _SHORTHAND or (
         parent is not None and parent.type == "shorthand_field_initializer"
     )
@@ -80,7 +80,7 @@ def _use(node: Node, scope: Scope, scopes: Scopes) -> Use:
 
 
 def _key(node: Node, text: str, scope: Scope, scopes: Scopes) -> Key | None:
-    parent = node.parent
+    parent = scopes.parent(node)
     kind = parent.type if parent is not None else ""
     member = (MEMBER, text) if text in scopes.members else None
     if node.type in scopes.rules.labels or kind in scopes.rules.labels:
@@ -93,10 +93,9 @@ def _key(node: Node, text: str, scope: Scope, scopes: Scopes) -> Key | None:
         return _keyword(parent, text, scopes)
     if kind in _PATHS:
         return _path(node, text, scope, scopes)
-    before = node.prev_sibling
-    if kind == "token_tree" and before is not None and before.type == ".":
+    if kind == "token_tree" and _after_dot(node, scopes):
         return member
-    holder = parent.parent
+    holder = scopes.parent(parent)
     if (
         kind == "literal_element"
         and holder is not None
@@ -123,8 +122,8 @@ def _lookup(text: str, scope: Scope, scopes: Scopes) -> Key | None:
 def _path(node: Node, text: str, scope: Scope, scopes: Scopes) -> Key | None:
     """A part of `a::b::c`: the first is looked up, the others belong to what it names."""
     top = node
-    while top.parent is not None and top.parent.type in _PATHS:
-        top = top.parent
+    while (around := scopes.parent(top)) is not None and around.type in _PATHS:
+        top = around
     first = top
     while first.child_count:
         first = first.children[0]
@@ -139,9 +138,15 @@ def _path(node: Node, text: str, scope: Scope, scopes: Scopes) -> Key | None:
     return _lookup(text, scope, scopes)
 
 
+def _after_dot(node: Node, scopes: Scopes) -> bool:
+    """Whether a token of a Rust macro follows a dot."""
+    return scopes.data[max(0, node.start_byte - 64) : node.start_byte].rstrip().endswith(b".")
+
+
 def _keyword(argument: Node, text: str, scopes: Scopes) -> Key | None:
     """The parameter that a keyword argument of Python names, if the callee is the program's."""
-    call = argument.parent.parent if argument.parent is not None else None
+    holder = scopes.parent(argument)
+    call = None if holder is None else scopes.parent(holder)
     callee = call.child_by_field_name("function") if call is not None else None
     if callee is None:
         return None

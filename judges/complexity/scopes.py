@@ -69,6 +69,7 @@ class Scopes:
         self._macros: set[str] = set()
         self._loose: list[tuple[str, Scope]] = []
         self._of_node: dict[int, Scope] = {}
+        self._parents: dict[int, Node] = {}
         for node, scope in self.walk():
             self._declare_special(node, scope)
             for fields, where in self.rules.binders.get(node.type, ()):
@@ -83,6 +84,10 @@ class Scopes:
         """The source of a node."""
         return self.data[node.start_byte : node.end_byte].decode("utf-8", "replace")
 
+    def parent(self, node: Node) -> Node | None:
+        """The node around `node`; tree-sitter's own `parent` searches from the root each time."""
+        return self._parents.get(node.id)
+
     def walk(self, skip: bool = False) -> Iterator[tuple[Node, Scope]]:
         """Every node before its children, with the scope it is in (or opens).
 
@@ -96,7 +101,10 @@ class Scopes:
                 scope = self._scope_of(node, scope)
             yield node, scope
             if not (skip and node.type in self.rules.skipped):
-                stack += [(child, scope) for child in reversed(node.children)]
+                children = node.children
+                if not skip:
+                    self._parents.update((child.id, node) for child in children)
+                stack += [(child, scope) for child in reversed(children)]
 
     def find(self, text: str, scope: Scope) -> Scope | None:
         """The scope in which `text` is bound as seen from `scope`, or None."""
@@ -127,7 +135,7 @@ class Scopes:
         """Whether a name stands where only a field or a method can."""
         if node.type in self.rules.members:
             return True
-        parent = node.parent
+        parent = self.parent(node)
         if parent is None:
             return False
         if parent.type == "method_invocation" and parent.child_by_field_name("object") is None:
@@ -162,9 +170,9 @@ class Scopes:
         if self.language == "rust":
             if node.type in _RUST_PATTERNS and text[:1].isupper():
                 return  # a constant or a variant in a pattern, not a new name
-            if node.type == "function_item" and _is_method(node):
+            if node.type == "function_item" and self._is_method(node):
                 where = "member"
-        if where == "function" or _hoists(node):
+        if where == "function" or self._hoists(node):
             while scope.parent is not None and scope.kind not in ("function", "file"):
                 scope = scope.parent
         if node.type == "assignment_expression" and name.type == "identifier":
@@ -195,7 +203,7 @@ class Scopes:
         if kind == "for_in_statement":
             return node.child_by_field_name("kind") is not None
         if kind == "pair":  # options handed to a call are the callee's names
-            return self.language != "javascript" or not _is_argument(node.parent)
+            return self.language != "javascript" or not self._is_argument(node)
         if kind == "function_definition" and self.language == "cpp":  # a constructor has no type
             return node.child_by_field_name("type") is not None and not self._is_macro_call(node)
         return True
@@ -219,13 +227,29 @@ class Scopes:
             last = node.named_children[-1] if node.named_children else node
             if last.type == "dotted_name" and last.named_child_count == 1:
                 self._declare(last.named_children[0], node, scope, "here")
-        elif kind == "shorthand_property_identifier" and not _is_argument(node.parent):
+        elif kind == "shorthand_property_identifier" and not self._is_argument(node):
             self.members.add(self.text(node))
         elif kind == "preproc_function_def":
             self._macros.update(self.text(n) for n in node.children_by_field_name("name"))
         elif self._is_macro_call(node):
             for argument in _macro_arguments(node):
                 self._loose.append((self.text(argument), scope))
+
+    def _hoists(self, node: Node) -> bool:
+        """Whether a declarator is a `var` of JavaScript, which belongs to the whole function."""
+        parent = self.parent(node) if node.type == "variable_declarator" else None
+        return parent is not None and parent.type == "variable_declaration"
+
+    def _is_argument(self, node: Node) -> bool:
+        """Whether the object that holds `node` is handed to a call."""
+        holder = self.parent(node)
+        around = None if holder is None else self.parent(holder)
+        return around is not None and around.type == "arguments"
+
+    def _is_method(self, node: Node) -> bool:
+        body = self.parent(node)
+        owner = None if body is None else self.parent(body)
+        return owner is not None and owner.type in ("impl_item", "trait_item")
 
     def _is_macro_call(self, node: Node) -> bool:
         """A use of a macro of the program, which the grammar takes for a call or a function."""
@@ -256,22 +280,3 @@ def _macro_arguments(node: Node) -> Iterator[Node]:
             argument = argument.named_children[0]
         if argument.type in ("identifier", "type_identifier"):
             yield argument
-
-
-def _hoists(node: Node) -> bool:
-    """Whether a declarator is a `var` of JavaScript, which belongs to the whole function."""
-    parent = node.parent
-    return (
-        node.type == "variable_declarator"
-        and parent is not None
-        and parent.type == "variable_declaration"
-    )
-
-
-def _is_argument(node: Node | None) -> bool:
-    return node is not None and node.parent is not None and node.parent.type == "arguments"
-
-
-def _is_method(node: Node) -> bool:
-    owner = node.parent.parent if node.parent is not None else None
-    return owner is not None and owner.type in ("impl_item", "trait_item")

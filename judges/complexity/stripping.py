@@ -116,9 +116,9 @@ def is_docstring(node: Node) -> bool:
 
 
 def _edits(root: Node, data: bytes, language: str) -> Iterator[Edit]:
-    stack = [root]
-    while stack:
-        node = stack.pop()
+    stack: list[tuple[Node, Node | None, Node | None]] = [(root, None, None)]
+    while stack:  # with its parent and the parent's: tree-sitter searches both from the root
+        node, parent, around = stack.pop()
         kind = node.type
         if is_comment(node):
             yield _without_comment(node, data, language)
@@ -133,23 +133,21 @@ def _edits(root: Node, data: bytes, language: str) -> Iterator[Edit]:
             text = _MACRO_TEXT.sub(_blank_macro, _slice(data, node))
             yield Edit(node.start_byte, node.end_byte, text)
         elif language == "python" and is_docstring(node):
-            yield _without_docstring(node)
-        elif not _names_library(node, data):
-            stack += node.children
+            yield _without_docstring(node, parent)
+        elif not _names_library(node, parent, around, data):
+            stack += [(child, node, parent) for child in node.children]
 
 
 def _slice(data: bytes, node: Node) -> str:
     return data[node.start_byte : node.end_byte].decode("utf-8", "replace")
 
 
-def _names_library(node: Node, data: bytes) -> bool:
+def _names_library(node: Node, parent: Node | None, call: Node | None, data: bytes) -> bool:
     """Whether `node` is the string of an import, an include or a `require`."""
-    parent = node.parent
-    if parent is None or node.child_count == 0 or "string" not in node.type:
+    if "string" not in node.type or node.child_count == 0 or parent is None:
         return False
     if parent.type in _IMPORTS or parent.type == "import_spec":
         return True
-    call = parent.parent
     if parent.type != "arguments" or call is None:
         return False
     function = call.child_by_field_name("function")
@@ -163,9 +161,8 @@ def _without_comment(node: Node, data: bytes, language: str) -> Edit:
     return Edit(node.start_byte, node.end_byte, "" if language == "python" else " ")
 
 
-def _without_docstring(node: Node) -> Edit:
+def _without_docstring(node: Node, block: Node | None) -> Edit:
     """Removed, with the semicolon after it; `pass` where nothing else would be in the block."""
-    block = node.parent
     statements = [] if block is None else [n for n in block.named_children if not is_comment(n)]
     is_block = block is not None and block.type == "block"
     if is_block and all(is_docstring(statement) for statement in statements):
