@@ -41,46 +41,6 @@ class Head(ABC):
     def outputs(self, model: Any, ids: Tensor, places: Tensor, arguments: dict[str, Any]) -> Tensor:
         """Numbers of shape (rows, K), read at `places`, shape (rows,)."""
 
-    def positions(self, mask: Tensor | None, starts: Sequence[int], ids: Tensor) -> Tensor:
-        """Position of every token in its own sequence, shape (rows, tokens)."""
-        import torch
-
-        ones = torch.ones_like(ids) if mask is None else mask
-        offset = torch.tensor(starts, device=ids.device).unsqueeze(1)
-        return (ones.cumsum(1) - 1).clamp(min=0) + offset
-
-    def read(
-        self,
-        model: Any,
-        ids: Tensor,
-        mask: Tensor | None,
-        past_mask: Tensor | None,
-        positions: Tensor | None,
-        cache: Any,
-        lengths: Sequence[int],
-        side: str,
-    ) -> list[list[float]]:
-        """Numbers of every row of a batch."""
-        import torch
-
-        if mask is not None or past_mask is not None:
-            here = torch.ones_like(ids) if mask is None else mask
-            if cache is not None:
-                shape = (ids.shape[0], cache.get_seq_length())
-                before = torch.ones(shape, dtype=here.dtype) if past_mask is None else past_mask
-                here = torch.cat([before.to(here.device), here], dim=1)
-            mask = here
-        arguments: dict[str, Any] = {"cache": cache}
-        if mask is not None:
-            arguments["attention_mask"] = mask
-        if positions is not None:
-            arguments["position_ids"] = positions
-        width = ids.shape[1]
-        ends = [n - 1 if side == "right" else width - 1 for n in lengths]
-        places = torch.tensor(ends, device=ids.device)
-        values = self.outputs(model, ids, places, arguments).float().tolist()
-        return [list(map(float, row)) for row in values]
-
 
 @dataclass(frozen=True)
 class ClassificationHead(Head):

@@ -66,15 +66,12 @@ def layers_of(cache: Any, row: int, length: int) -> Layers:
     return [(layer.keys[row, :, :length], layer.values[row, :, :length]) for layer in cache.layers]
 
 
-def stacked(
-    rows: Sequence[Layers | None], lengths: Sequence[int], mask: Tensor | None
-) -> tuple[Any, Tensor | None]:
+def stacked(rows: Sequence[Layers | None], lengths: Sequence[int]) -> tuple[Any, Tensor | None]:
     """One cache for a batch whose rows continue different prefixes.
 
     Args:
         rows: Keys and values of each row's prefix, None where a row has none.
         lengths: Tokens of each row's prefix.
-        mask: Padding mask of the suffixes, shape (rows, tokens), or None.
 
     Returns:
         The cache, prefixes padded on the left, and the mask of its tokens; None where every token
