@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import math
 import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -18,6 +17,7 @@ from typing import Any
 from assay.errors import DataError
 from assay.judge import Pair
 from assay.messages import Message, as_messages
+from assay.policy.data.row_files import write_rows
 from assay.rewards.chat_text import chat_message
 
 
@@ -158,15 +158,7 @@ class Preference:
 
 def write_preferences(path: str | Path, preferences: Iterable[Preference]) -> int:
     """Write JSON lines; returns how many. The file appears whole or not at all."""
-    path = Path(path)
-    part = path.with_name(path.name + ".part")
-    count = 0
-    with part.open("w", encoding="utf-8") as file:
-        for preference in preferences:
-            file.write(json.dumps(preference.to_json(), allow_nan=False) + "\n")
-            count += 1
-    part.replace(path)
-    return count
+    return write_rows(path, (preference.to_json() for preference in preferences))
 
 
 def swap_augmented(preferences: Iterable[Preference]) -> Iterator[Preference]:

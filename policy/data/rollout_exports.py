@@ -10,14 +10,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
 from assay.errors import ConfigError, DataError
 from assay.judges.rows import BadRow, RowSource
 from assay.messages import Sample
-from assay.policy.data.preferences import Preference, shuffled_slots, text_of
-from assay.policy.data.row_files import read_rows
+from assay.policy.data.preferences import (
+    Preference,
+    shuffled_slots,
+    text_of,
+    write_preferences,
+)
+from assay.policy.data.row_files import read_rows, write_rows
 from assay.rewards.chat_text import chat_message
+
+Kind = Literal["best_of_n", "rejection_sampled", "best_against_worst"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,6 +198,35 @@ def best_against_worst(
             },
         )
         yield from shuffled_slots([preference], seed)
+
+
+def export_rollouts(
+    kind: Kind, rollouts: str | Path, scores: str | Path, output: str | Path, **options: Any
+) -> dict[str, Any]:
+    """Write one of the exports as JSON lines; returns counts for people and for `--json`.
+
+    Args:
+        kind: `best_of_n`, `rejection_sampled` (rows for fine-tuning), or `best_against_worst`
+            (preferences).
+        rollouts: Input of `assay score`.
+        scores: Its output.
+        output: Where rows go; the file appears whole or not at all.
+        **options: Those of the function of that name.
+
+    Raises:
+        ConfigError: Unknown kind.
+    """
+    if kind not in get_args(Kind):
+        raise ConfigError(f"kind must be one of {get_args(Kind)}, got {kind!r:.80}")
+    dropped: dict[str, int] = {}
+    found = scored_rollouts(rollouts, scores, dropped)
+    if kind == "best_against_worst":
+        written = write_preferences(output, best_against_worst(found, **options))
+    else:
+        choose = best_of_n if kind == "best_of_n" else rejection_sampled
+        written = write_rows(output, choose(found, **options))
+    prompts = len({rollout.group for rollout in found})
+    return {"rollouts": len(found), "prompts": prompts, "written": written, "dropped": dropped}
 
 
 def _groups(rollouts: Iterable[ScoredRollout]) -> list[Sequence[ScoredRollout]]:

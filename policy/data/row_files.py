@@ -1,11 +1,11 @@
-"""Rows of a data file: JSON lines, a JSON list, parquet; plain or gzip."""
+"""Rows of a data file: read from JSON lines, a JSON list or parquet, written as JSON lines."""
 
 from __future__ import annotations
 
 import gzip
 import json
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any
 
@@ -32,6 +32,19 @@ def read_rows(path: str | Path) -> Iterator[dict[str, Any]]:
             yield from _json(path, file)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise DataError(f"{path} is damaged: {error}; fetch it again") from error
+
+
+def write_rows(path: str | Path, rows: Iterable[Mapping[str, Any]]) -> int:
+    """Write JSON lines; returns how many. The file appears whole or not at all."""
+    path = Path(path)
+    part = path.with_name(path.name + ".part")
+    count = 0
+    with part.open("w", encoding="utf-8") as file:
+        for row in rows:
+            file.write(json.dumps(row, allow_nan=False) + "\n")
+            count += 1
+    part.replace(path)
+    return count
 
 
 def _json(path: Path, file: IO[bytes] | gzip.GzipFile) -> Iterator[dict[str, Any]]:

@@ -43,6 +43,7 @@ from assay.policy.data.preferences import (
 from assay.policy.data.rollout_exports import (
     best_against_worst,
     best_of_n,
+    export_rollouts,
     rejection_sampled,
     scored_rollouts,
 )
@@ -582,6 +583,24 @@ def test_best_against_worst(scored: tuple[Path, Path]) -> None:
     slot = "a" if found.label == 1.0 else "b"
     assert found.evidence[slot] == {"id": "row1", "value": 1.0}
     assert not list(best_against_worst(rollouts, min_gap=0.75))
+
+
+def test_exports_are_written(tmp_path: Path, scored: tuple[Path, Path]) -> None:
+    output = tmp_path / "out.jsonl"
+    report = export_rollouts("rejection_sampled", *scored, output, min_value=0.5, per_prompt=2)
+    assert report == {
+        "rollouts": 7,
+        "prompts": 2,
+        "written": 2,
+        "dropped": {"failed": 1, "abstained": 1, "skipped": 1},
+    }
+    rows = [json.loads(line) for line in output.read_text().splitlines()]
+    assert [row["id"] for row in rows] == ["row1", "row2"]
+    assert export_rollouts("best_against_worst", *scored, output)["written"] == 1
+    (pair,) = load_preferences(output)
+    assert pair.source == "best_against_worst"
+    with pytest.raises(ConfigError, match="kind must be one of .* got 'worst'"):
+        export_rollouts("worst", *scored, output)  # type: ignore[arg-type]
 
 
 def test_files_that_do_not_belong_together(tmp_path: Path, scored: tuple[Path, Path]) -> None:
