@@ -12,7 +12,7 @@ import operator
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-_MOST_STEPS = 2_000_000
+_MOST_STEPS = 300_000
 _MOST_BITS = 20_000
 _MOST_ITEMS = 4_000_000
 

@@ -8,7 +8,7 @@ _JAVA_MAIN = re.compile(
     r"public\s+static\s+void\s+main\b|static\s+public\s+void\s+main\b|static\s+void\s+main\b"
 )
 _JAVA_TYPE = re.compile(
-    r"^[ \t]*((?:(?:public|final|abstract|strictfp)\s+)*)(class|record|enum|interface)\s+"
+    r"(?:^|[;{}])\s*((?:(?:public|final|abstract|strictfp)\s+)*)(class|record|enum|interface)\s+"
     r"([A-Za-z_$][\w$]*)",
     re.MULTILINE,
 )

@@ -42,6 +42,8 @@ class Link(ABC):
     toolchains: str = ""
     #: Folder of precompiled headers on this machine, "" where there is none.
     headers: str = ""
+    #: Whether `send_descriptors` works.
+    passes_descriptors: bool = False
 
     @abstractmethod
     def send(self, data: bytes, wall_s: float) -> None:
@@ -129,6 +131,8 @@ class Launch:
 
 class KeeperLink(Link):
     """A sandbox held by a keeper process; see `keeper`."""
+
+    passes_descriptors = True
 
     def __init__(self, launch: Launch) -> None:
         self.headers = launch.headers

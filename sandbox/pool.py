@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from assay.sandbox import execution, interaction
 from assay.sandbox.budget import Budget, cpu_count
+from assay.sandbox.javac import WarmJavac
 from assay.sandbox.job import Job, Result
 from assay.sandbox.link import Launch
 from assay.sandbox.sandbox import Sandbox
@@ -30,6 +31,7 @@ class Pool:
         self.lock = threading.Lock()
         self.budget = Budget(cpu_count())
         self._judges: Pool | None = None
+        self.javac = WarmJavac(launch)
 
     def judges(self) -> Pool:
         """A second pool of the same kind, so that a job can hold two workers without deadlock."""
@@ -50,6 +52,8 @@ class Pool:
                 worker = self.idle.pop() if self.idle else None
             if worker is None:
                 worker = Worker(self.launch)
+                if worker.link.passes_descriptors:
+                    worker.javac = self.javac
             try:
                 yield worker
             except BaseException:
@@ -65,6 +69,7 @@ class Pool:
             judges, self._judges = self._judges, None
         if judges is not None:
             judges.close()
+        self.javac.close()
         for worker in workers:
             worker.close()
 
@@ -74,6 +79,7 @@ class Pool:
             worker.abandon()
         if self._judges is not None:
             self._judges.abandon()
+        self.javac.abandon()
 
 
 class _Pools:

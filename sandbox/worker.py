@@ -5,12 +5,15 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from assay.errors import SandboxError
 from assay.sandbox import inner_boot, wire
 from assay.sandbox.link import Launch, LinkError
 from assay.sandbox.stop import Stop
+
+if TYPE_CHECKING:
+    from assay.sandbox.javac import WarmJavac
 
 _START_S = 30.0
 _NEVER = Stop()
@@ -39,11 +42,17 @@ class Outcome:
 class Worker:
     """A running sandbox that takes one submission at a time.
 
+    Attributes:
+        isolation: What is in force.
+        link: The way into it.
+        javac: The compile server that may be used instead of a cold javac.
+
     Raises:
         SandboxError: It did not start.
     """
 
     def __init__(self, launch: Launch) -> None:
+        self.javac: WarmJavac | None = None
         self.isolation: dict[str, str] = dict(launch.facts)
         self._buffer = bytearray()
         self.link = launch.open()

@@ -242,11 +242,12 @@ ATTACKS = [
     attack(
         "cpu_in_grandchildren",
         "TLE",
-        READ + "import os, time\nfor _ in range(6):\n    pid = os.fork()\n    if pid == 0:\n"
+        READ + "import os, time\nends, held = os.pipe()\nfor _ in range(6):\n"
+        "    pid = os.fork()\n    if pid == 0:\n"
         "        if os.fork() == 0:\n            end = time.process_time() + 0.4\n"
         "            while time.process_time() < end:\n                pass\n"
-        "            os._exit(0)\n        os._exit(0)\n    os.waitpid(pid, 0)\ntime.sleep(2.5)\n"
-        "print(a + b)\n",
+        "            os._exit(0)\n        os._exit(0)\n    os.waitpid(pid, 0)\n"
+        "os.close(held)\nos.read(ends, 1)\nprint(a + b)\n",
         limits=replace(LIMITS, wall_s=12),
     ),
     attack(
@@ -474,7 +475,7 @@ COMPILED = [
     attack(
         "cc_divide",
         "RE",
-        "int main(void){volatile int zero = 0; volatile int x = 1 / zero; return x;}\n",
+        "int main(void){volatile int zero = 0; volatile int x = 100 / zero; return x;}\n",
         language="c",
     ),
     attack(

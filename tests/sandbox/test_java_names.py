@@ -29,6 +29,7 @@ from assay.sandbox.java_names import java_names
             ("Main.java", "Main"),
         ),
         ("not java", ("Main.java", "Main")),
+        ("package a; public class A { int x; }", ("A.java", "a.A")),
     ],
 )
 def test_names(source, expected):
