@@ -70,6 +70,12 @@ class Scopes:
         self._loose: list[tuple[str, Scope]] = []
         self._of_node: dict[int, Scope] = {}
         self._parents: dict[int, Node] = {}
+        stack = [root]
+        while stack:
+            node = stack.pop()
+            children = node.children
+            self._parents.update((child.id, node) for child in children)
+            stack += children
         for node, scope in self.walk():
             self._declare_special(node, scope)
             for fields, where in self.rules.binders.get(node.type, ()):
@@ -101,10 +107,7 @@ class Scopes:
                 scope = self._scope_of(node, scope)
             yield node, scope
             if not (skip and node.type in self.rules.skipped):
-                children = node.children
-                if not skip:
-                    self._parents.update((child.id, node) for child in children)
-                stack += [(child, scope) for child in reversed(children)]
+                stack += [(child, scope) for child in reversed(node.children)]
 
     def find(self, text: str, scope: Scope) -> Scope | None:
         """The scope in which `text` is bound as seen from `scope`, or None."""
