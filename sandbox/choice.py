@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import shutil
+from functools import lru_cache
 
 from assay.errors import ConfigError, SandboxError
 from assay.sandbox.bubblewrap import WAY_OUT, Bubblewrap
 from assay.sandbox.confined import Confined
+from assay.sandbox.job import Job, StdioTest, Verdict
 from assay.sandbox.sandbox import Sandbox
 
+_TRIVIAL = Job("print(1)", (StdioTest("", "1\n"),))
 BACKENDS = ("bubblewrap", "docker", "confined")
 
 
@@ -21,24 +23,27 @@ def default_sandbox() -> Sandbox:
     Raises:
         SandboxError: None is available; the message says what to install.
     """
+    name, reasons = _best()
+    if not name:
+        raise SandboxError(f"no sandbox is available here ({reasons}); {WAY_OUT}")
+    return sandbox_named(name)
+
+
+@lru_cache(maxsize=1)
+def _best() -> tuple[str, str]:
+    """The first backend that runs a program here, and why the ones before it do not."""
     reasons = []
-    if shutil.which("bwrap") is None:
-        reasons.append("bubblewrap: no `bwrap` in PATH")
-    else:
-        return Bubblewrap()
-    try:
-        sandbox = sandbox_named("docker")
-        sandbox.fingerprint()
-        return sandbox
-    except (SandboxError, ImportError) as error:
-        reasons.append(f"docker: {error}")
-    try:
-        confined = Confined()
-        confined.launch()
-        return confined
-    except SandboxError as error:
-        reasons.append(f"confined: {error}")
-    raise SandboxError(f"no sandbox is available here ({'; '.join(reasons)}); {WAY_OUT}")
+    for name in BACKENDS:
+        try:
+            with sandbox_named(name, workers=1) as sandbox:
+                verdict = sandbox.run([_TRIVIAL])[0].verdict
+        except (SandboxError, ImportError) as error:
+            reasons.append(f"{name}: {error}")
+            continue
+        if verdict is Verdict.AC:
+            return name, "; ".join(reasons)
+        reasons.append(f"{name}: a trivial program got {verdict}")
+    return "", "; ".join(reasons)
 
 
 def sandbox_named(name: str | None, workers: int | None = None) -> Sandbox:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 _CHANNEL = 3
+_ADDR_NO_RANDOMIZE = 0x0040000
 _ROOT = "/sys/fs/cgroup"
 _V1 = {
     "memory": {
@@ -237,6 +238,8 @@ def _launch(config: dict[str, Any], group: Group) -> None:
         hard = resource.getrlimit(kind)[1]
         value = value if hard == resource.RLIM_INFINITY else min(value, hard)
         resource.setrlimit(kind, (value, hard))
+    with contextlib.suppress(OSError, AttributeError):  # the same addresses in every worker
+        ctypes.CDLL(None).personality(_ADDR_NO_RANDOMIZE)
     read_end, write_end = os.pipe()
     os.close(write_end)
     os.dup2(read_end, 0)  # pipes, so that the streams made on them are not seekable

@@ -27,6 +27,7 @@ class Pool:
         self.launch = launch
         self.size = size
         self.idle: list[Worker] = []
+        self.closed = False
         self.slots = threading.BoundedSemaphore(size)
         self.lock = threading.Lock()
         self.budget = Budget(cpu_count())
@@ -60,11 +61,15 @@ class Pool:
                 worker.close(at_once=True)
                 raise
             with self.lock:
-                self.idle.append(worker)
+                if not self.closed:
+                    self.idle.append(worker)
+                    return
+            worker.close()
 
     def close(self) -> None:
-        """End the idle workers."""
+        """End the idle workers; those that are held end when they are given back."""
         with self.lock:
+            self.closed = True
             workers, self.idle = self.idle, []
             judges, self._judges = self._judges, None
         if judges is not None:

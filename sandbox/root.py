@@ -72,7 +72,8 @@ def bind_arguments(
         hidden += package_folders(path)
     hidden += package_folders(interpreter.prefix)
     for path in dict.fromkeys(hidden):
-        if os.path.isdir(path) and path not in extra:
+        covered = any(_below(path, one) for one in hidden if one != path)
+        if os.path.isdir(path) and path not in extra and not covered:
             argv += ["--tmpfs", path, "--remount-ro", path]
     for name in _ETC:
         for path in glob.glob(f"/etc/{name}"):
