@@ -13,10 +13,16 @@ from assay.rewards.chat_format import ChatFormat
 from assay.rewards.code_format import CodeFormat
 from assay.rewards.combine import Ensemble, Mapped, Route, Term, WeightedSum
 from assay.rewards.math_answer import MathAnswer
+from assay.rewards.monitors import Monitored
+from assay.rewards.pairwise import PairwiseModel, PairwiseReward
 from assay.rewards.pass_rate import PassRate
+from assay.rewards.pointwise import PointwiseModel, PointwiseReward
 from assay.rewards.problem_tests import Tests
+from assay.rewards.remote import RemotePointwiseModel
+from assay.rewards.temperature import TemperatureScaling
 from assay.rewards.text import Length, Overlong, Repetition
 from assay.rewards.time_complexity import TimeComplexity
+from assay.rewards.tournament import TournamentReward
 from assay.rewards.transforms import Clip, Sigmoid, Standardise
 
 __all__ = [
@@ -29,8 +35,14 @@ __all__ = [
     "Mapped",
     "MathAnswer",
     "Message",
+    "Monitored",
     "Overlong",
+    "PairwiseModel",
+    "PairwiseReward",
     "PassRate",
+    "PointwiseModel",
+    "PointwiseReward",
+    "RemotePointwiseModel",
     "Repetition",
     "Reward",
     "Route",
@@ -38,10 +50,12 @@ __all__ = [
     "Score",
     "Sigmoid",
     "Standardise",
+    "TemperatureScaling",
     "Term",
     "Tests",
     "TimeComplexity",
     "ToolCall",
+    "TournamentReward",
     "Trajectory",
     "Turn",
     "WeightedSum",
