@@ -157,6 +157,8 @@ class TimeComplexity(Reward):
             return self._scored(
                 1.0, f"the reference solution's own structure ({optimum})", info, flags
             )
+        if estimate.failed:
+            return Score.fail("; ".join(flags) or "the judge failed", info=info | {"flags": flags})
         if estimate.expression is None:
             return Score.abstain("the complexity is undecided", info=info | {"flags": flags})
         found = parse(estimate.expression)

@@ -132,10 +132,8 @@ class ComplexityJudge:
             raise JudgeError("; ".join(troubles))
         for key in fresh:
             estimate = _combined(opinions[key])
-            if troubles:
-                known[key] = replace(estimate, flags=(*estimate.flags, *troubles))
-            else:
-                known[key] = estimate
+            known[key] = replace(estimate, flags=(*estimate.flags, *troubles))
+            if not troubles and not any(opinion.failed for opinion in opinions[key]):
                 _CACHE.put(key, estimate)
         return [known[key] for key in keys]
 
@@ -146,7 +144,8 @@ def _combined(opinions: Sequence[Estimate]) -> Estimate:
     decided = [opinion for opinion in opinions if opinion.expression is not None]
     if not decided:
         method = "+".join(opinion.method for opinion in opinions) or "none"
-        return Estimate(None, 0.0, method, evidence, tuple(flags))
+        failed = any(opinion.failed for opinion in opinions)
+        return Estimate(None, 0.0, method, evidence, tuple(flags), failed)
     best = max(decided, key=lambda opinion: opinion.confidence)
     doubt = 1.0
     methods = []

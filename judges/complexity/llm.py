@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
 
@@ -120,7 +120,7 @@ class LLMComplexity:
 
     def _read(self, reply: Reply) -> Estimate:
         if reply.status == "failed":
-            return _undecided(f"failed: {reply.error}")
+            return replace(_undecided(f"failed: {reply.error}"), failed=True)
         found = VERDICT.read(reply)
         if found.value is None:
             return _undecided(found.note, reply.text)

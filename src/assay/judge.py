@@ -133,6 +133,7 @@ class Estimate:
         method: Which estimator said so.
         evidence: Lines and why.
         flags: Disagreements worth a look.
+        failed: Our side broke (a model that did not answer); such an estimate is not kept.
     """
 
     expression: str | None
@@ -140,9 +141,12 @@ class Estimate:
     method: str
     evidence: tuple[str, ...] = ()
     flags: tuple[str, ...] = ()
+    failed: bool = False
 
     def __post_init__(self) -> None:
         _within(self.confidence, 0.0, 1.0, "Estimate.confidence")
+        if self.failed and self.expression is not None:
+            raise DataError(f"a failed Estimate has no expression, got {self.expression!r}")
 
 
 class Judge(ABC):

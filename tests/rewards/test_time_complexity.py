@@ -105,6 +105,20 @@ def test_a_judge_that_is_down_is_failed() -> None:
     assert score.status == "failed"
 
 
+@dataclass(frozen=True)
+class NoAnswer:
+    """A judge whose model did not answer for this program."""
+
+    def estimate(self, programs: Sequence[Program]) -> list[Estimate]:
+        return [Estimate(None, 0.0, "llm", flags=("timed out",), failed=True) for _ in programs]
+
+
+def test_a_program_that_the_judge_failed_on_is_failed_not_abstained() -> None:
+    reward = TimeComplexity(NoAnswer())  # type: ignore[arg-type]
+    (score,) = reward.evaluate([sample("```python\nx = 1\n```", optimal_complexity="n")])
+    assert (score.status, score.note) == ("failed", "timed out")
+
+
 def test_graded_by_hand() -> None:
     # at n = 10^5: log(n) / log(n^2) = 1/2; log(n^2) / log(n^3) = 2/3
     assert one("n^2", "n", "graded", constraints=["n <= 1e5"]).value == pytest.approx(0.5)

@@ -113,6 +113,27 @@ def test_what_failed_is_not_remembered() -> None:
     assert [name for name, _ in ASKED] == ["a", "b", "a", "b"]
 
 
+@dataclass(frozen=True)
+class FailsOnce:
+    """Its model does not answer for single programs."""
+
+    serial: int = field(default_factory=lambda: next(_serial))
+
+    def estimate(self, programs: Sequence[Program]) -> list[Estimate]:
+        ASKED.append(("fails", len(programs)))
+        return [Estimate(None, 0.0, "fails", flags=("no answer",), failed=True) for _ in programs]
+
+
+def test_a_single_failure_is_neither_remembered_nor_an_abstention() -> None:
+    judge = ComplexityJudge((FailsOnce(),))
+    (estimate,) = judge.estimate([PROGRAM])
+    assert estimate.failed
+    judge.estimate([PROGRAM])
+    assert len(ASKED) == 2
+    decided = ComplexityJudge((FailsOnce(), Says("n"))).estimate([PROGRAM])[0]
+    assert (decided.expression, decided.failed) == ("n", False)
+
+
 def test_budget_bounds_the_dear_ones() -> None:
     one(Says("n", 0.1, "a"), Says("n", 0.9, "b"), budget_s=0.0)
     assert [name for name, _ in ASKED] == ["a"]
