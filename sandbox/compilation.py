@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import signal
 import time
 from dataclasses import dataclass, field, replace
@@ -87,6 +88,9 @@ class _Command:
 def compile_cache() -> CompileCache:
     """The cache of this process."""
     return CompileCache(default_folder())
+
+
+os.register_at_fork(after_in_child=compile_cache.cache_clear)  # its locks may be held
 
 
 def prepare(worker: Worker, job: Job, stop: Stop) -> Program:
@@ -358,10 +362,10 @@ def _inner_limits(limits: Limits) -> dict[str, Any]:
     return {
         "cpu_s": limits.cpu_s,
         "wall_s": limits.wall_s,
-        "memory": limits.memory_mb * _MIB,
+        "memory": int(limits.memory_mb * _MIB),
         "output": int(limits.output_mb * _MIB),
         "processes": int(limits.processes),
-        "file": limits.file_mb * _MIB,
-        "tmp": limits.tmp_mb * _MIB,
+        "file": int(limits.file_mb * _MIB),
+        "tmp": int(limits.tmp_mb * _MIB),
         "inodes": int(limits.inodes),
     }

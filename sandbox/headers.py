@@ -24,6 +24,14 @@ _INCLUDE = re.compile(r"^\s*#\s*include\s*<bits/stdc\+\+\.h>", re.MULTILINE)
 _LOCK = threading.Lock()
 
 
+def _new_lock() -> None:
+    global _LOCK
+    _LOCK = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_new_lock)
+
+
 def folder() -> str:
     """The folder on this machine, or "" where none can be made."""
     path = default_folder() / "pch"

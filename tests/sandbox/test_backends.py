@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import threading
+import time
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
@@ -198,3 +201,50 @@ def test_jobs_and_results_travel_as_json(sandbox):
         job_from_json({"kind": "stdio"})
     with pytest.raises(SandboxError, match="not a result"):
         result_from_json({})
+
+
+_DOCKER_USER = """
+from assay.sandbox import Job, StdioTest
+from assay.sandbox.choice import sandbox_named
+box = sandbox_named("docker", workers=1)
+print(box.run([Job("print(1)", (StdioTest("", "1"),))])[0].verdict, flush=True)
+box.run([Job("while True: pass", (StdioTest("", ""),))])
+"""
+
+
+@pytest.mark.docker
+def test_no_container_is_left_after_kill_9(docker):
+    from assay.sandbox.containers import LABEL, connect, sweep
+
+    def owned_by(pid):
+        every = client.api.containers(all=True, filters={"label": LABEL})
+        return [one for one in every if f" {pid} " in one["Labels"]["assay.owner"]]
+
+    client = connect()
+    user = subprocess.Popen([sys.executable, "-c", _DOCKER_USER], stdout=subprocess.PIPE)
+    assert user.stdout.readline() == b"AC\n"
+    assert owned_by(user.pid)
+    user.kill()
+    user.wait()
+    user.stdout.close()
+    sweep(client)
+    deadline = time.monotonic() + 20
+    while owned_by(user.pid):
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    client.close()
+
+
+@pytest.mark.docker
+def test_docker_compiles_with_the_tools_of_its_image(docker):
+    source = '#include <cstdio>\nint main(){int a,b;scanf("%d %d",&a,&b);printf("%d\\n",a+b);}\n'
+    result = docker.run([Job(source, (StdioTest("1 2\n", "3\n"),), language="cpp")])[0]
+    assert result.verdict is Verdict.AC
+    assert result.isolation["backend"] == "docker"
+
+
+def test_without_an_engine(monkeypatch):
+    pytest.importorskip("docker", reason="docker-py is not installed")
+    monkeypatch.setenv("DOCKER_HOST", "unix:///nonexistent.sock")
+    with pytest.raises(SandboxError, match="no Docker engine answers"):
+        sandbox_named("docker").run([HONEST[0].job()])
