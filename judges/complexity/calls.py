@@ -61,15 +61,16 @@ class Calls(Invocation):
     def method_call(self, callee: Member, node: Call) -> Value:
         """`owner.name(...)`."""
         name = callee.name
+        library_owner = self.is_library_owner(callee.owner)
         if (
             self.has_method(name, len(node.arguments))
-            and not self.is_library_owner(callee.owner)
+            and not library_owner
             and not (self.is_wrapped(name) and type(callee.owner) is Member)
         ):
-            self.value(callee.owner)
-            return self.invoke_method(name, self.arguments(node), node)
+            owned = self.value(callee.owner)
+            return self.invoke_method(name, self.arguments(node), node, owned.owner)
         field = self.lookup("." + name)
-        if field is not None and field.function is not None:
+        if field is not None and field.function is not None and not library_owner:
             return self.invoke(field.function, self.arguments(node), node, field.scopes)
         if (name in library.READERS and name != "read") or (name == "read" and not node.arguments):
             self.arguments(node)

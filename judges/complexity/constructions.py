@@ -71,7 +71,9 @@ class Constructions(Inputs):
 
         def open_loop(self, *rest: Any) -> Any: ...  # noqa: D102
 
-        def invoke_method(self, name: str, arguments: list[Value], node: Node) -> Value: ...  # noqa: D102
+        def invoke_method(  # noqa: D102
+            self, name: str, arguments: list[Value], node: Node, owner: str = ""
+        ) -> Value: ...
 
         def gap(self, low: Node, high: Node) -> Cost | None: ...  # noqa: D102
 
@@ -85,8 +87,10 @@ class Constructions(Inputs):
         if node.type in self.classes:
             constructor = "__init__" if self.language == "python" else node.type
             if constructor in self.methods:
-                self.invoke_method(constructor, arguments, node)
-            return Value("object")
+                self.invoke_method(constructor, arguments, node, node.type)
+            made = Value("object")
+            made.owner = node.type
+            return made
         if node.type == "StringTokenizer" and arguments:
             return Value("line", arguments[0].size, element=CHARACTER)
         if node.type in library.CONSTRUCTORS or (node.type == "map" and self.language == "cpp"):

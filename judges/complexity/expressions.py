@@ -127,6 +127,8 @@ class Expressions(Calls):
         """A field, or a length."""
         if node.name in ("MAX_VALUE", "MIN_VALUE"):
             return number(2.0**31)
+        if node.name == "nval":  # of Java's StreamTokenizer
+            return self.input_number(node)
         owner = self.value(node.owner)
         if node.name == "length" and owner.is_collection:
             return Value("num", owner.size)

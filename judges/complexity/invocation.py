@@ -33,9 +33,14 @@ class Invocation(Constructions):
 
         def read(self, nodes: list[Node]) -> None: ...  # noqa: D102
 
-    def invoke_method(self, name: str, arguments: list[Value], node: Node) -> Value:
-        """Call a method by its name; of several, one with as many parameters, else all."""
+    def invoke_method(
+        self, name: str, arguments: list[Value], node: Node, owner: str = ""
+    ) -> Value:
+        """Call a method by its name; of several, one of the owner's class, or with as many
+        parameters, else all.
+        """
         methods = self.methods[name]
+        methods = [m for m in methods if m.owner == owner] or methods
         own = 1 if self.language == "python" else 0
         fitting = [m for m in methods if len(m.parameters) - self.receivers(m) == len(arguments)]
         result: Value = NONE
@@ -45,7 +50,9 @@ class Invocation(Constructions):
         for method in (fitting or methods)[:3]:
             given = arguments
             if self.receivers(method) and own:
-                given = [Value("object"), *arguments]
+                itself = Value("object")
+                itself.owner = method.owner
+                given = [itself, *arguments]
             result = self.invoke(method, given, node, None)
         return result
 

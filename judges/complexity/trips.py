@@ -57,6 +57,8 @@ def trips_of(loop: Loop, facts: LoopFacts, run: Interpreter) -> Trips:
         return Trips(ONE, "leaves at the end of its first run")
     if not loop.update and any(run.reads_characters(name) for name in facts.calls):
         return Trips(ONE, "reads one token letter by letter", sure=0.9)
+    if "fstat" in facts.calls:
+        return Trips(ONE, "reads input ahead", sure=0.9)
     found: list[Trips] = []
     for test in facts.tests:
         found.extend(_conjuncts(test, True, facts, run))

@@ -37,6 +37,7 @@ class Value:
         ragged: The size is the total over all rows of the collection around this one.
         read: It is input as it was read; converting it is not charged.
         row: It is one of many lines of input; library calls on it count as constant.
+        owner: The class of an object of the program.
         function: What a call runs.
         scopes: The scopes in which the function was made.
     """
@@ -48,6 +49,7 @@ class Value:
         "items",
         "kind",
         "number",
+        "owner",
         "ragged",
         "read",
         "row",
@@ -73,6 +75,7 @@ class Value:
         self.ragged = False
         self.read = False
         self.row = False
+        self.owner = ""
         self.function: Function | None = None
         self.scopes: list[dict[str, Value]] | None = None
 
