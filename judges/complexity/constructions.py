@@ -226,14 +226,14 @@ class Constructions(Inputs):
                 for count in self.stack:
                     amount = cost.times(amount, count)
                 size = (
-                    cost.plus(base.size, amount) if self.loops else cost.plus(base.size, value.size)
+                    cost.plus(base.size, amount) if self.stack else cost.plus(base.size, value.size)
                 )
             elif node.sign == "-":
                 size = base.size
             else:
                 size = base.size if self.loops else cost.times(base.size, value.size)
             number = None
-            if not self.loops and target.number is not None and value.number is not None:
+            if not self.stack and target.number is not None and value.number is not None:
                 self.bind(node.target, self.value(operation))
                 return
             self.bind(node.target, Value("num", size, number))

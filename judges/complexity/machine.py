@@ -13,7 +13,7 @@ from assay.judges.complexity.ir import Class, Function, If, Index, Loop, Node, w
 from assay.judges.complexity.values import Value
 
 #: More steps than this and the program is too much for us.
-_MOST_STEPS = 60_000
+_MOST_STEPS = 25_000
 
 
 class TooLarge(Exception):

@@ -66,6 +66,8 @@ def solve(frame: Frame, local: Cost, run: Machine) -> Solution:
     facts = function_facts(function)
     if facts.reads and not any(again.arguments for again in frame.again):
         return Solution(local, "tries to read once more", 0.9)
+    if frame.again and all(_passes_on(function, again) for again in frame.again):
+        return Solution(local, "passes its own arguments on", 0.8)
     kinds = [_kind(function, again) for again in frame.again]
     calls, looped = _most(frame.again)
     kept = _kept(function, facts)
@@ -105,6 +107,12 @@ def solve(frame: Frame, local: Cost, run: Machine) -> Solution:
     return Solution(
         cost.times(cost.exponential(size), local), f"branches {calls} ways at every step", 0.8
     )
+
+
+def _passes_on(function: Function, again: Again) -> bool:
+    """Whether a call has the very same arguments, as to another object's method."""
+    names = [key_of(a) if type(a) is Name else "" for a in again.arguments]
+    return bool(names) and names == function.parameters[: len(names)]
 
 
 def _divided(calls: int, size: Cost, local: Cost) -> Solution:
