@@ -128,7 +128,8 @@ def leaf_of(row: Mapping[str, Any], path: str) -> Mapping[str, Any]:
     for name in path.split("/"):
         part = score["parts"].get(name)
         if part is None:
-            status = "skipped" if score["status"] == "scored" else score["status"]
+            passed_by = score["parts"] or score["status"] == "scored"
+            status = "skipped" if passed_by else score["status"]
             part = {"value": None, "status": status, "passed": None, "parts": {}, "note": ""}
         score = part
     return score

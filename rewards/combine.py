@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from assay.errors import ConfigError, DataError
 from assay.messages import Sample
-from assay.reward import Reward, Score
+from assay.reward import Reward, Score, column_names
 from assay.rewards.composite import check_turns, derive, evaluate_rows, named
 from assay.rewards.ensemble import Ensemble
 from assay.rewards.mapped import Mapped
@@ -156,7 +156,7 @@ class WeightedSum(Reward):
                 open_rows = list(range(len(samples)))
             else:
                 gate = found[term.gate]
-                open_rows = [i for i in range(len(samples)) if gate[i].passed is True]
+                open_rows = [i for i, s in enumerate(gate) if s.status == "scored" and s.passed]
             column = [Score.gate(f"gate {term.gate!r} closed") for _ in samples]
             scores = evaluate_rows(self, name, term.reward, samples, open_rows)
             for row, score in zip(open_rows, scores, strict=True):
@@ -239,19 +239,32 @@ class Route(Reward):
         """Every route counts fully on its own rows."""
         return dict.fromkeys(self.children(), 1.0)
 
+    def check(self, dataset: object) -> None:
+        """As every reward's; where `dataset` is a list of rows, each route on its own rows."""
+        if not isinstance(dataset, Sequence):
+            super().check(dataset)
+            return
+        self._check_names(column_names(dataset))
+        rows = [row for row in dataset if isinstance(row, Mapping)]
+        for name, child in self.children().items():
+            child.check([row for row in rows if self._named(row.get(self.column)) == name])
+
+    def _named(self, value: object) -> str:
+        return value if isinstance(value, str) and value in self.routes else "default"
+
     def score(self, samples: Sequence[Sample]) -> list[Score]:
         """Evaluate each route once on its rows."""
         rows: dict[str, list[int]] = {}
         for index, sample in enumerate(samples):
             value = sample.columns[self.column]
-            known = isinstance(value, str) and value in self.routes
-            if not known and self.default is None:
+            name = self._named(value)
+            if name not in self.routes and self.default is None:
                 raise DataError(
                     f"column {self.column!r} is {value!r}, which names no route; have "
                     f"{sorted(self.routes)}, or give Route a default",
                     index,
                 )
-            rows.setdefault(value if known else "default", []).append(index)
+            rows.setdefault(name, []).append(index)
         scores: list[Score] = [Score.skip("") for _ in samples]
         for name, child in self.children().items():
             chosen = rows.get(name, [])

@@ -63,8 +63,8 @@ def leaf_scores(scores: Sequence[Score], path: str) -> list[Score]:
     """The score of the leaf at `path` inside each of `scores`.
 
     A component that was not asked because something above it was gated counts as gated; one that
-    a route passed by counts as skipped. A component that was not asked because the sum above it is
-    missing as a whole carries that status.
+    a route passed by counts as skipped, whatever became of the route it took. A component that was
+    not asked because what is above it is missing as a whole, without parts, carries that status.
     """
     from assay.reward import Score
 
@@ -74,8 +74,8 @@ def leaf_scores(scores: Sequence[Score], path: str) -> list[Score]:
         for name in names:
             part = score.parts.get(name)
             if part is None:
-                status = "skipped" if score.status == "scored" else score.status
-                part = Score(None, status, note=score.note)
+                passed_by = score.parts or score.status == "scored"
+                part = Score(None, "skipped" if passed_by else score.status, note=score.note)
             score = part
         found.append(score)
     return found
@@ -153,9 +153,16 @@ def enforce_error_rate(
 
 
 def _zeroed(scores: Sequence[Score], path: str) -> int:
-    if not path:
-        return 0
-    *above, name = path.split("/")
-    return sum(
-        name in score.info.get("zeroed", ()) for score in leaf_scores(scores, "/".join(above))
-    )
+    """Rows in which the leaf is missing and a term above it, or its own, counted that as 0."""
+    names = path.split("/") if path else []
+    count = 0
+    for score, leaf in zip(scores, leaf_scores(scores, path), strict=True):
+        inner: Score | None = score
+        for name in names if leaf.status in ("abstained", "failed") else ():
+            if inner is None:
+                break
+            if name in inner.info.get("zeroed", ()):
+                count += 1
+                break
+            inner = inner.parts.get(name)
+    return count

@@ -6,6 +6,7 @@ the same frozen objects, so that no reward has to know which trainer or chat tem
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -108,7 +109,7 @@ class Message:
             reasoning = value.get("reasoning")
         if reasoning is not None and not isinstance(reasoning, str):
             raise DataError(f"reasoning_content must be text, got {type(reasoning).__name__}")
-        calls = value.get("tool_calls")
+        calls = _listed(value.get("tool_calls"))
         if isinstance(calls, str | bytes | Mapping) or not hasattr(calls or (), "__iter__"):
             raise DataError(f"tool_calls must be a list of calls, got {calls!r:.80}")
         return cls(
@@ -191,7 +192,7 @@ def turns_of(messages: Sequence[Message]) -> tuple[Turn, ...]:
     return tuple(turns)
 
 
-def as_messages(value: object, *, role: str) -> tuple[Message, ...]:
+def as_messages(value: Any, *, role: str) -> tuple[Message, ...]:
     """Canonical messages of a string (one message of `role`), a message, or a list of messages.
 
     Raises:
@@ -201,6 +202,7 @@ def as_messages(value: object, *, role: str) -> tuple[Message, ...]:
         return (Message(role, value),)
     if isinstance(value, Message | Mapping):
         return (Message.of(value),)
+    value = _listed(value)
     if isinstance(value, Sequence) and not isinstance(value, bytes):
         return tuple(Message.of(item) for item in value)
     raise DataError(
@@ -254,24 +256,18 @@ class Sample:
             eos_token_ids: Where neither says, a completion whose last id is none of these was cut.
         """
         row = columns if columns is not None else {}
-        uid = row.get("uid")
-        ids = None if completion_ids is None else tuple(int(i) for i in completion_ids)
+        ids = None if completion_ids is None else _token_ids(completion_ids)
         if truncated is None:
             told = row.get("truncated")
             if told is not None:
-                if told not in (True, False):
-                    raise DataError(
-                        f"column 'truncated' must be true or false, got {told!r:.80}; "
-                        "leave it out where it is unknown"
-                    )
-                truncated = bool(told)
+                truncated = _truth(told)
             else:
                 truncated = bool(eos_token_ids and ids and ids[-1] not in eos_token_ids)
         return cls(
             prompt=as_messages(prompt, role="user"),
             completion=as_messages(completion, role="assistant"),
             columns=row,
-            group=None if uid is None else str(uid),
+            group=_group(row.get("uid")),
             completion_ids=ids,
             truncated=truncated,
         )
@@ -335,12 +331,43 @@ class Trajectory:
         return turns_of(self.messages)
 
 
-def _text(content: object) -> str:
+def _group(uid: Any) -> str | None:
+    """A group's name; NaN is pandas' sign for a missing value and no group of its own."""
+    if getattr(uid, "ndim", None) == 0:  # a NumPy or torch scalar
+        uid = uid.item()
+    if uid is None or (isinstance(uid, float) and math.isnan(uid)):
+        return None
+    return str(uid)
+
+
+def _truth(told: Any) -> bool:
+    if not getattr(told, "ndim", 0) and told in (True, False):
+        return bool(told)
+    raise DataError(
+        f"column 'truncated' must be true or false, got {told!r:.80}; leave it out where it is "
+        "unknown"
+    )
+
+
+def _token_ids(values: Sequence[int]) -> tuple[int, ...]:
+    try:
+        return tuple(int(value) for value in values)
+    except (TypeError, ValueError, OverflowError):
+        raise DataError(f"completion_ids must be whole numbers, got {values!r:.80}") from None
+
+
+def _listed(value: Any) -> Any:
+    """`value`, as a list where it is an array: what pandas makes of a list in a parquet file."""
+    return value.tolist() if getattr(value, "ndim", 0) and hasattr(value, "tolist") else value
+
+
+def _text(content: Any) -> str:
     """Text of a message's content: a string, None (a pure tool call), or text blocks."""
     if content is None:
         return ""
     if isinstance(content, str):
         return content
+    content = _listed(content)
     if isinstance(content, Sequence) and not isinstance(content, bytes):
         parts = []
         for block in content:

@@ -10,7 +10,7 @@ import inspect
 import math
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, get_args
 
@@ -229,7 +229,11 @@ class Reward(ABC):
         Raises:
             DataError: A needed column is missing, or a column has a name that TRL uses itself.
         """
-        names = column_names(dataset)
+        self._check_names(column_names(dataset))
+        for child in self.children().values():
+            child.check(dataset)
+
+    def _check_names(self, names: set[str] | None) -> None:
         if names is None:
             return
         if taken := sorted(names & RESERVED_COLUMNS):
@@ -243,8 +247,6 @@ class Reward(ABC):
                 f"{sorted(names)}"
                 + ("; give every row a `uid`, one per prompt" if "uid" in missing else "")
             )
-        for child in self.children().values():
-            child.check(dataset)
 
     def evaluate(self, samples: Sequence[Sample]) -> list[Score]:
         """`score` with its contract checked; what composition, files and servers call.
@@ -277,7 +279,7 @@ class Reward(ABC):
             return child.evaluate(samples)
 
     def __call__(
-        self, completions: Sequence[Any], prompts: Sequence[Any] | None = None, **kwargs: Any
+        self, /, completions: Sequence[Any], prompts: Sequence[Any] | None = None, **kwargs: Any
     ) -> list[float | None]:
         """TRL's reward-function contract, sync GRPOTrainer and AsyncGRPO alike.
 
@@ -309,19 +311,16 @@ class Reward(ABC):
         return [score.value for score in scores]
 
     def _samples(
-        self, completions: Sequence[Any], prompts: Sequence[Any] | None, columns: dict[str, Any]
+        self, completions: Sequence[Any], prompts: Sequence[Any] | None, given: dict[str, Any]
     ) -> list[Sample]:
+        completions = _as_list("completions", completions)
         count = len(completions)
-        prompts = [()] * count if prompts is None else prompts
-        ids = columns.pop("completion_ids", None)
+        prompts = [()] * count if prompts is None else _as_list("prompts", prompts)
+        ids = given.pop("completion_ids", None)
+        ids = None if ids is None else _as_list("completion_ids", ids)
+        columns = {name: _as_list(f"column {name!r}", values) for name, values in given.items()}
         lengths = {"prompts": len(prompts)} | ({} if ids is None else {"completion_ids": len(ids)})
-        for name, values in columns.items():
-            if isinstance(values, str | bytes) or not hasattr(values, "__len__"):
-                raise DataError(
-                    f"column {name!r} must be a list with one value per completion, got "
-                    f"{type(values).__name__}"
-                )
-            lengths[name] = len(values)
+        lengths |= {name: len(values) for name, values in columns.items()}
         if wrong := {name: size for name, size in lengths.items() if size != count}:
             raise DataError(f"{count} completions, but {wrong}; all must have the same length")
         return [
@@ -370,6 +369,18 @@ class Reward(ABC):
         return list(scores)
 
 
+def _as_list(what: str, values: Any) -> list[Any]:
+    """A column by position: pandas would index it by label, a set has no order."""
+    if isinstance(values, str | bytes | Mapping | Set) or not hasattr(values, "__len__"):
+        raise DataError(
+            f"{what} must be a list with one value per completion, got {type(values).__name__}"
+        )
+    try:
+        return list(values)
+    except TypeError as error:  # an array or tensor without dimensions
+        raise DataError(f"{what} must be a list with one value per completion: {error}") from None
+
+
 def _finite(value: Any, what: str) -> float:
     if type(value) is not float:
         if isinstance(value, str | bytes | complex) or not hasattr(type(value), "__float__"):
@@ -398,6 +409,10 @@ def column_names(dataset: object) -> set[str] | None:
     Of rows only the columns that all of them have, and any reserved name.
     """
     names = getattr(dataset, "column_names", None)
+    if isinstance(names, Mapping):  # a DatasetDict: what every split has, and any reserved name
+        splits = [set(columns) for columns in names.values()]
+        union = set().union(*splits)
+        return set.intersection(union, *splits) | (union & RESERVED_COLUMNS)
     if names is None and isinstance(dataset, Mapping):
         names = dataset.keys()
     if names is None and isinstance(dataset, Sequence):

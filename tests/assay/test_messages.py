@@ -270,7 +270,7 @@ def test_without_end_tokens_nothing_counts_as_truncated() -> None:
     assert not Sample.of("q", "a", completion_ids=[1]).truncated
 
 
-@pytest.mark.parametrize("told", ["false", "", float("nan"), 2])
+@pytest.mark.parametrize("told", ["false", "", float("nan"), 2, [True], np.array([True, False])])
 def test_truncated_must_be_a_truth_value(told: object) -> None:
     with pytest.raises(DataError, match="'truncated' must be true or false"):
         Sample.of("q", "a", {"truncated": told})
@@ -287,3 +287,24 @@ def test_compared_not_hashed_and_pickled() -> None:
     for value in (sample, sample.completion[0], sample.turns[0], sample.trajectory()):
         with pytest.raises(TypeError, match="unhashable"):
             hash(value)
+
+
+def test_arrays_that_pandas_makes_of_lists_are_read_as_lists() -> None:
+    calls = np.array([{"name": "f"}, {"name": "g"}], dtype=object)
+    blocks = np.array([{"type": "text", "text": "hi"}], dtype=object)
+    turns = np.array([{"role": "assistant", "content": blocks, "tool_calls": calls}], dtype=object)
+    (message,) = as_messages(turns, role="assistant")
+    assert message.content == "hi"
+    assert [call.name for call in message.tool_calls] == ["f", "g"]
+
+
+@pytest.mark.parametrize("uid", [None, float("nan"), np.float64("nan")])
+def test_a_missing_uid_is_no_group(uid: Any) -> None:
+    assert Sample.of("p", "c", {"uid": uid}).group is None
+    assert Sample.of("p", "c", {"uid": np.int64(3)}).group == "3"
+
+
+@pytest.mark.parametrize("wrong", ["ab", [None], 3])
+def test_token_ids_must_be_whole_numbers(wrong: Any) -> None:
+    with pytest.raises(DataError, match="completion_ids must be whole numbers"):
+        Sample.of("p", "c", completion_ids=wrong)

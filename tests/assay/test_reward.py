@@ -15,7 +15,7 @@ import pytest
 from assay.errors import ContractError, DataError, RewardError
 from assay.messages import Sample
 from assay.reward import Reward, Score
-from assay.rewards import Term, WeightedSum
+from assay.rewards import Clip, Mapped, Route, Term, WeightedSum
 from tests.samples import Broken, FromColumn, RankInGroup, sample
 
 
@@ -305,3 +305,76 @@ def test_score_to_json_is_plain() -> None:
         "note": "x",
         "info": {},
     }
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    ["two", b"two", {"role": "user"}, {"a", "b"}, (c for c in "ab"), None, np.array("one")],
+)
+def test_a_batch_and_its_columns_must_be_lists(wrong: Any) -> None:
+    for arguments in (
+        {"completions": wrong},
+        {"completions": ["a", "b"], "prompts": wrong},
+        {"completions": ["a", "b"], "x": wrong},
+        {"completions": ["a", "b"], "completion_ids": wrong},
+    ):
+        if wrong is None and {"prompts", "completion_ids"} & arguments.keys():
+            continue
+        with pytest.raises(DataError, match="must be a list with one value per completion"):
+            FromColumn()(**({"x": [1, 2]} | arguments))
+
+
+def test_columns_are_read_by_position_not_by_a_label() -> None:
+    """A pandas Series that was sorted or filtered keeps its labels: values[0] is not its first."""
+
+    class Labelled:
+        labels, values = (2, 0), ("first", "second")
+
+        def __len__(self) -> int:
+            return 2
+
+        def __iter__(self) -> Any:
+            return iter(self.values)
+
+        def __getitem__(self, label: int) -> str:
+            return self.values[self.labels.index(label)]
+
+    samples = FromColumn()._samples(Labelled(), None, {"x": np.array([1, 2])})  # type: ignore[arg-type]
+    assert [s.completion[0].content for s in samples] == ["first", "second"]
+    assert FromColumn()(completions=["a"], x=[1], self=["a column's name"]) == [1.0]
+
+
+def test_a_dataset_dict_is_checked_by_its_splits() -> None:
+    @dataclass
+    class Splits:
+        column_names: dict[str, list[str]]
+
+    with pytest.raises(DataError, match=r"\['prompts'\] have names"):
+        FromColumn().check(Splits({"train": ["x", "prompts"], "test": ["x"]}))
+    with pytest.raises(DataError, match=r"needs dataset columns \['x'\]"):
+        FromColumn().check(Splits({"train": ["x"], "test": ["y"]}))
+
+
+def test_a_failed_route_is_not_held_against_the_routes_it_passed_by() -> None:
+    route = Route("domain", {"code": Broken(), "chat": FromColumn()}, max_error_rate=0.9)
+    seen = Metrics()
+    domains = ["code"] * 8 + ["chat"] * 2
+    with pytest.raises(RewardError, match=r"'route/code' failed on 8 of the 8"):
+        route(
+            completions=["c"] * 10, x=[1] * 10, domain=domains, log_metric=seen.metrics.__setitem__
+        )
+    counts = {
+        state: seen.metrics[f"route/chat/{state}"] for state in ("failed", "skipped", "scored")
+    }
+    assert counts == {"failed": 0, "skipped": 8, "scored": 2}
+
+
+def test_zeroed_is_counted_for_leaves_below_the_term() -> None:
+    seen = Metrics()
+    bonus = Mapped(WeightedSum({"inner": Term(Returns([Score.abstain("?")]))}), Clip(0, 1))
+    total = WeightedSum(
+        {"x": Term(FromColumn()), "bonus": Term(bonus, on_missing="zero")}, max_error_rate=1.0
+    )
+    assert total(completions=["c"], x=[1], log_metric=seen.metrics.__setitem__) == [1.0]
+    assert seen.metrics["reward/bonus/reward/inner/zeroed"] == 1
+    assert seen.metrics["reward/x/zeroed"] == 0

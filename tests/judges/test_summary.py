@@ -146,3 +146,10 @@ def test_reasons_name_status_and_count() -> None:
     assert "below full marks" in text and "3 \N{MULTIPLICATION SIGN} N of N tests passed" in text
     assert "abstained" in text and "1 \N{MULTIPLICATION SIGN} the judge could not decide" in text
     assert "no reason" not in text
+
+
+def test_a_failed_route_is_not_held_against_the_routes_it_passed_by() -> None:
+    row = Score.fail("down", parts={"code": Score.fail("down")}).to_json()
+    assert leaf_of(row, "chat")["status"] == "skipped"
+    assert leaf_of(row, "code")["status"] == "failed"
+    assert leaf_of(Score.fail("down").to_json(), "code")["status"] == "failed"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
@@ -11,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import ConfigError, ContractError, DataError
-from assay.reward import Score
+from assay.messages import Sample
+from assay.reward import Reward, Score
 from assay.rewards import Clip, Ensemble, Mapped, Route, Sigmoid, Standardise, Term, WeightedSum
 from tests.samples import Broken, FromColumn, RankInGroup, sample
 
@@ -314,3 +316,34 @@ def test_ensemble_is_checked() -> None:
         Ensemble(MEMBERS, "max")  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match="penalty"):
         Ensemble(MEMBERS, penalty=-1)
+
+
+@dataclass(frozen=True)
+class Undecided(Reward):
+    """Full marks by its own word, but no score."""
+
+    status: Any = "abstained"
+    name: str = "undecided"
+    range = (0.0, 1.0)
+
+    def score(self, samples: Sequence[Sample]) -> list[Score]:
+        return [Score(None, self.status, passed=True) for _ in samples]
+
+
+@pytest.mark.parametrize("status", ["abstained", "failed", "skipped"])
+def test_a_missing_score_opens_no_gate_whatever_it_says_of_passed(status: str) -> None:
+    gate = Term(Undecided(status), on_missing="zero")
+    reward = WeightedSum({"gate": gate, "bonus": Term(bonus("b"), gate="gate")})
+    assert one(reward, b=(1, True)).parts["bonus"].status == "gated"
+
+
+def test_route_checks_each_route_on_its_own_rows() -> None:
+    route = Route("domain", {"code": FromColumn("tests"), "chat": FromColumn("reference")})
+    rows = [{"domain": "code", "tests": 1}, {"domain": "chat", "reference": 1}]
+    route.check(rows)
+    with pytest.raises(DataError, match=r"needs dataset columns \['reference'\]"):
+        route.check([*rows, {"domain": "chat"}])
+    with pytest.raises(DataError, match=r"\['prompts'\]"):
+        route.check([*rows, {"domain": "chat", "reference": 1, "prompts": "x"}])
+    with pytest.raises(DataError, match=r"needs dataset columns \['domain'\]"):
+        route.check([{"tests": 1}])
