@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
@@ -198,11 +197,8 @@ class TimeComplexity(Reward):
 
         try:
             optimum = parse(row[self.column])
-            given = row.get(self.constraints_column)
-            if isinstance(given, str) and given.lstrip().startswith(("[", "{")):
-                given = json.loads(given)
-            return optimum, Constraints.of(() if given is None else given)
-        except ValueError as error:  # DataError, or text that is no JSON
+            return optimum, Constraints.of(row.get(self.constraints_column))
+        except DataError as error:
             raise DataError(f"reward {self.name!r}: {error}", index) from None
 
     def _solution(self, sample: Sample) -> str | None:

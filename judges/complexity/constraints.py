@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Iterable, Mapping
@@ -37,11 +38,20 @@ class Constraints:
     def of(cls, given: object) -> Constraints:
         """Constraints from themselves, maxima, or texts such as `"1 <= m <= n, n <= 2 * 10^5"`.
 
+        None is no constraint; text that is a JSON list or object is read as such.
+
         Raises:
-            DataError: A text is no relation.
+            DataError: A text is no relation, or no JSON.
         """
+        if given is None:
+            return cls()
         if isinstance(given, Constraints):
             return given
+        if isinstance(given, str) and given.lstrip().startswith(("[", "{")):
+            try:
+                given = json.loads(given)
+            except ValueError as error:
+                raise DataError(f"constraints {given!r:.80} are not JSON: {error}") from None
         if isinstance(given, Mapping):
             return cls((), {str(name): float(value) for name, value in given.items()})
         texts = [given] if isinstance(given, str) else given

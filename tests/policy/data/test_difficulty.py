@@ -1,0 +1,101 @@
+"""The difficulty filter: 1..5 of 8, unknown rollouts, both stages, files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay.errors import ConfigError, DataError
+from assay.policy.data.difficulty import DifficultyFilter, MeetsBound, Solved, filter_files
+
+
+def score(passed: bool | None = True, status: str = "scored", **parts: Any) -> dict[str, Any]:
+    return {"status": status, "passed": passed, "parts": parts}
+
+
+def rollouts(k: int, unknown: int = 0, n: int = 8) -> list[dict[str, Any]]:
+    failed = [score(None, "failed") for _ in range(unknown)]
+    return [score(i < k) for i in range(n - unknown)] + failed
+
+
+@pytest.mark.parametrize(
+    ("k", "unknown", "decision"),
+    [
+        (0, 0, "too hard"),
+        (1, 0, "kept"),
+        (5, 0, "kept"),
+        (6, 0, "too easy"),
+        (8, 0, "too easy"),
+        (1, 4, "kept"),  # k is 1 to 5
+        (0, 1, "undecided"),  # 0 or 1
+        (5, 1, "undecided"),  # 5 or 6
+        (6, 2, "too easy"),  # 6 to 8
+    ],
+)
+def test_the_reports_rule(k: int, unknown: int, decision: str) -> None:
+    result = DifficultyFilter()({"p": rollouts(k, unknown)})
+    assert dict(result.counts) == {decision: 1}
+    assert result.solved["p"] == (k, k + unknown)
+    assert result.kept == (["p"] if decision == "kept" else [])
+
+
+def test_incomplete_groups_are_counted_and_too_large_ones_refused() -> None:
+    assert DifficultyFilter()({"p": rollouts(2, n=7)}).counts == {"incomplete": 1}
+    with pytest.raises(DataError, match="'p' has 9 rollouts, more than n=8"):
+        DifficultyFilter()({"p": rollouts(2, n=9)})
+
+
+def test_solved_reads_the_tests_part_where_there_is_one() -> None:
+    assert Solved()(score(False, tests=score(True))) is True
+    assert Solved()(score(True, tests=score(None, "gated"))) is False  # never got there
+    assert Solved()(score(True, tests=score(None, "failed"))) is None
+    assert Solved()(score(None, tests=score(None))) is None
+    assert Solved("code/tests")(score(False, code=score(False, tests=score(True)))) is True
+
+
+def test_stage_two_asks_for_correctness_unless_told_otherwise() -> None:
+    fast = score(True, tests=score(True), time=score(True))
+    slow = score(False, tests=score(True), time=score(False))
+    wrong = score(False, tests=score(False), time=score(None, "gated"))
+    unsure = score(True, tests=score(True), time=score(None, "abstained"))
+    assert [MeetsBound()(s) for s in (fast, slow, wrong, unsure)] == [True, False, False, None]
+    free = MeetsBound(require_correct=False)
+    wrong_but_fast = score(False, tests=score(False), time=score(True))
+    assert [free(wrong_but_fast), MeetsBound()(wrong_but_fast)] == [True, False]
+    assert free(wrong) is None  # nobody judged it
+    with pytest.raises(DataError, match="no part 'time', only"):
+        MeetsBound()(score(True, tests=score(True)))
+
+
+def test_settings() -> None:
+    with pytest.raises(ConfigError, match="low=6, high=5, n=8"):
+        DifficultyFilter(low=6)
+
+
+def test_files(tmp_path: Path) -> None:
+    rows, scores = [], []
+    for problem, k in (("easy", 7), ("right", 3), ("hard", 0)):
+        for i in range(8):
+            name = f"{problem}-{i}"
+            rows.append({"id": name, "uid": problem, "prompt": problem, "completion": "x"})
+            scores.append({"id": name} | score(i < k))
+    for name, lines in (("rows", rows), ("scores", scores)):
+        text = "".join(json.dumps(line) + "\n" for line in lines)
+        (tmp_path / f"{name}.jsonl").write_text(text)
+    out = tmp_path / "kept.jsonl"
+    counts = filter_files(tmp_path / "rows.jsonl", tmp_path / "scores.jsonl", out)
+    assert counts == {
+        "problems": 3,
+        "written": 1,
+        "unscored": 0,
+        "too easy": 1,
+        "kept": 1,
+        "too hard": 1,
+    }
+    assert json.loads(out.read_text()) == {"uid": "right", "prompt": "right", "solved": 3}
+    (tmp_path / "other.jsonl").write_text('{"id": "z", "status": "scored", "parts": {}}\n')
+    with pytest.raises(DataError, match="no id of"):
+        filter_files(tmp_path / "rows.jsonl", tmp_path / "other.jsonl", out)
