@@ -113,6 +113,54 @@ for i in range(n):
 print(best)
 """,
     ),
+    # The same pass in C++.
+    "running_cpp": (
+        "cpp",
+        "n",
+        r"""
+#include <algorithm>
+#include <iostream>
+int main() {
+    std::ios::sync_with_stdio(false);
+    std::cin.tie(nullptr);
+    int n;
+    std::cin >> n;
+    long long best = -4000000000000LL, ending = 0;
+    for (int i = 0; i < n; i++) {
+        long long x;
+        std::cin >> x;
+        ending = ending < 0 ? x : ending + x;
+        best = std::max(best, ending);
+    }
+    std::cout << best << "\n";
+}
+""",
+    ),
+    # Every start runs to the end, as in Python.
+    "all_starts_cpp": (
+        "cpp",
+        "n^2",
+        r"""
+#include <algorithm>
+#include <cstdio>
+#include <vector>
+int main() {
+    int n;
+    if (scanf("%d", &n) != 1) return 1;
+    std::vector<int> a(n);
+    for (int &x : a) if (scanf("%d", &x) != 1) return 1;
+    long long best = a[0];
+    for (int i = 0; i < n; i++) {
+        long long total = 0;
+        for (int j = i; j < n; j++) {
+            total += a[j];
+            best = std::max(best, total);
+        }
+    }
+    printf("%lld\n", best);
+}
+""",
+    ),
 }
 
 WRONG = {

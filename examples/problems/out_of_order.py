@@ -101,6 +101,25 @@ for i in range(n):
 print(total)
 """,
     ),
+    # Every pair, in C++.
+    "both_loops_cpp": (
+        "cpp",
+        "n^2",
+        r"""
+#include <cstdio>
+#include <vector>
+int main() {
+    int n;
+    if (scanf("%d", &n) != 1) return 1;
+    std::vector<int> a(n);
+    for (int &x : a) if (scanf("%d", &x) != 1) return 1;
+    long long total = 0;
+    for (int i = 0; i < n; i++)
+        for (int j = i + 1; j < n; j++) total += a[i] > a[j];
+    printf("%lld\n", total);
+}
+""",
+    ),
 }
 
 WRONG = {

@@ -100,6 +100,34 @@ for i in range(n):
 print(total)
 """,
     ),
+    # Both loops, in Java.
+    "all_pairs_java": (
+        "java",
+        "n^2",
+        """
+import java.io.*;
+
+public class Main {
+    public static void main(String[] args) throws IOException {
+        StreamTokenizer in = new StreamTokenizer(new BufferedInputStream(System.in));
+        in.nextToken();
+        int n = (int) in.nval;
+        in.nextToken();
+        long k = (long) in.nval;
+        long[] a = new long[n];
+        for (int i = 0; i < n; i++) {
+            in.nextToken();
+            a[i] = (long) in.nval;
+        }
+        long total = 0;
+        for (int i = 0; i < n; i++)
+            for (int j = i + 1; j < n; j++)
+                if (a[i] + a[j] == k) total++;
+        System.out.println(total);
+    }
+}
+""",
+    ),
 }
 
 WRONG = {

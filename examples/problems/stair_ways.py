@@ -57,6 +57,24 @@ for _ in range(n - 1):
 print(b)
 """,
     ),
+    # One addition a stair, in C++.
+    "one_by_one_cpp": (
+        "cpp",
+        "n",
+        r"""
+#include <cstdio>
+int main() {
+    long long n, a = 1, b = 1;
+    if (scanf("%lld", &n) != 1) return 1;
+    for (long long i = 1; i < n; i++) {
+        long long c = (a + b) % 1000000007;
+        a = b;
+        b = c;
+    }
+    printf("%lld\n", b);
+}
+""",
+    ),
 }
 
 WRONG = {

@@ -65,6 +65,24 @@ def move(n, a, b, c):
 print(move(int(input()), "A", "B", "C") % 1000000007)
 """,
     ),
+    # All 2^n - 1 moves, in C++.
+    "move_them_cpp": (
+        "cpp",
+        "2^n",
+        r"""
+#include <cstdio>
+static long long move(long long n, int a, int b, int c) {
+    if (n == 0) return 0;
+    volatile int from = a;
+    return move(n - 1, from, c, b) + 1 + move(n - 1, c, b, from);
+}
+int main() {
+    long long n;
+    if (scanf("%lld", &n) != 1) return 1;
+    printf("%lld\n", move(n, 0, 1, 2) % 1000000007);
+}
+""",
+    ),
 }
 
 WRONG = {

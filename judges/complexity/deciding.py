@@ -266,11 +266,16 @@ def _steady(points: list[Point]) -> tuple[list[Point], str]:
     fit = _fit_points(kept, 0, samples=0)
     if fit.name is not None and fit.residual < 0.04 and not _bends_up(kept, fit.name):
         return kept, ""
+    tails = []
     for count in (7, 6, 5, 4):
         tail = kept[-count:]
         again = _fit_points(tail, 0, samples=0)
         if len(tail) == count and again.name is not None and again.residual < 0.02:
-            return tail, " by the largest sizes: growth changes below them"
+            tails.append((again.residual > 0.004, count, again.residual, tail))
+    if tails:  # the longest that fits almost exactly, else the one that fits best
+        exact = [tail for tail in tails if not tail[0]]
+        chosen = exact[0] if exact else min(tails, key=lambda tail: tail[2])
+        return chosen[3], " by the largest sizes: growth changes below them"
     return kept, ""
 
 

@@ -2,8 +2,8 @@
 
 `counting` rewrites a program so that loops, comprehensions and functions add to `steps`, and calls
 go through `priced`, which adds what a call of the library costs at the size it is given: a sort
-costs n log(runs), a slice its length, `x in list` the elements it compares. Steps weigh about as
-much as one turn of a Python loop; what C code does to an element weighs less.
+n log n unless its list is in order, a slice its length, `x in list` the elements it compares. A
+step weighs about as much as one turn of a Python loop; what C does to an element weighs less.
 
 The program shares this process and can forge the count. That is why the estimator believes it only
 where the CPU time, taken outside, grows alike.
@@ -18,6 +18,7 @@ import functools
 import heapq
 import itertools
 import math
+import operator
 import os
 from collections.abc import Callable, Iterable, Iterator
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
@@ -138,23 +139,20 @@ def _stepping(values: Iterable[Any]) -> Iterator[Any]:
 
 
 def _sorting(values: Any, keyed: bool) -> float:
-    """Timsort: n steps a level, levels for the number of rising or falling runs."""
+    """Timsort: n steps on a rising or falling list, else n log n."""
     n = len(values)
     if n < 2:
         return 1.0
-    runs = n / 2
     if not keyed and isinstance(values, list | tuple):
         try:
-            rises = sum(map(_not_after, values, itertools.islice(values, 1, None)))
-            few = min(n - rises, rises + 1)
-            runs = few if few <= 2 else runs  # partly sorted input is dear in the end
+            following = itertools.islice(values, 1, None)
+            if all(map(operator.le, values, following)):
+                return n * 0.5
+            if all(map(operator.ge, values, itertools.islice(values, 1, None))):
+                return n * 0.5
         except TypeError:
-            runs = n / 2
-    return n * (1.0 + math.log2(max(1.0, runs))) * 0.5
-
-
-def _not_after(a: Any, b: Any) -> bool:
-    return bool(a <= b)
+            pass
+    return n * (1.0 + math.log2(n)) * 0.5
 
 
 def _length(value: Any) -> float:
@@ -249,7 +247,7 @@ _TYPES: set[Any] = {
     bytes,
 }
 _TYPES |= {bytearray, collections.defaultdict}
-_LAZY = {map, filter, zip, enumerate, reversed}
+_LAZY: set[Any] = {map, filter, zip, enumerate, reversed}
 _LAZY |= {kind for kind in vars(itertools).values() if isinstance(kind, type)} - {itertools.tee}
 
 _FUNCTIONS: dict[Any, Price] = {
