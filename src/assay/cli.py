@@ -12,7 +12,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from assay import cli_complexity, cli_sandbox
+from assay import cli_complexity, cli_data, cli_sandbox, cli_train
 from assay._version import __version__
 from assay.errors import AssayError, ConfigError
 
@@ -26,7 +26,9 @@ app = typer.Typer(
 
 
 app.add_typer(cli_sandbox.app, name="sandbox")
+app.add_typer(cli_data.app, name="data")
 app.command()(cli_complexity.complexity)
+app.command()(cli_train.train)
 
 
 def main() -> None:
