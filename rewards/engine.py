@@ -12,11 +12,12 @@ import threading
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Literal
 
 from assay.errors import ConfigError, RewardError
 from assay.rewards.batch_plan import Prefix, micro_batches, share_prefixes, waves
+from assay.rewards.device_state import Evaluating, out_of_memory, release
 
 if TYPE_CHECKING:
     from assay.rewards.heads import Head
@@ -150,7 +151,7 @@ class Engine:
         where = [places.setdefault(tuple(sequence), len(places)) for sequence in sequences]
         distinct = list(places)
         results: list[list[float]] = [[] for _ in distinct]
-        with torch.inference_mode(), _Evaluating(self.replicas):
+        with torch.inference_mode(), Evaluating(self.replicas):
             self._run(distinct, results)
         self.stats.sequences += len(sequences)
         self.stats.duplicates += len(sequences) - len(distinct)
@@ -263,14 +264,14 @@ class Engine:
             work(batch)
             return
         except RuntimeError as error:
-            if not _out_of_memory(error):
+            if not out_of_memory(error):
                 raise
             if len(batch) == 1:
                 raise RewardError(
                     f"one sequence alone does not fit into memory ({error}); lower max_length, "
                     "load the model in bfloat16, or spread it with device_map='auto'"
                 ) from error
-        _release(self.head.device(model))
+        release(self.head.device(model))
         with self._lock:
             self.stats.halvings += 1
             self._budget = max(self._budget // 2, 1)  # the next batches would run out as well
@@ -283,37 +284,3 @@ class Engine:
             self.stats.batches += 1
             self.stats.computed += sum(lengths)
             self.stats.padding += max(lengths) * len(lengths) - sum(lengths)
-
-
-@dataclass
-class _Evaluating:
-    """Switches models to evaluation and back: a trainer's own model goes on training."""
-
-    models: list[Any]
-    training: list[bool] = field(default_factory=list)
-
-    def __enter__(self) -> None:
-        self.training = [model.training for model in self.models]
-        for model in self.models:
-            model.eval()
-
-    def __exit__(self, *_: object) -> None:
-        for model, training in zip(self.models, self.training, strict=True):
-            model.train(training)
-
-
-def _out_of_memory(error: RuntimeError) -> bool:
-    import torch
-
-    text = str(error)
-    return isinstance(error, torch.OutOfMemoryError) or "can't allocate memory" in text
-
-
-def _release(device: Any) -> None:
-    import gc
-
-    import torch
-
-    gc.collect()
-    if device.type == "cuda":
-        torch.cuda.empty_cache()

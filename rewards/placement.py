@@ -66,7 +66,6 @@ def memory_of(handle: ModelHandle) -> Memory:
     if isinstance(handle.model, InMemory):
         model = handle.model.model
         return _memory(handle, model, model.config)
-    import torch
     import transformers
 
     from assay.errors import RewardError
@@ -77,9 +76,7 @@ def memory_of(handle: ModelHandle) -> Memory:
         )
     except (OSError, ValueError) as error:
         raise RewardError(f"cannot read the configuration of {handle.model!r}: {error}") from error
-    with torch.device("meta"):
-        model = transformers.AutoModelForSequenceClassification.from_config(config)
-    return _memory(handle, model, config)
+    return memory_of_config(config, handle)
 
 
 def memory_of_config(config: Any, handle: ModelHandle | None = None) -> Memory:
@@ -92,8 +89,9 @@ def memory_of_config(config: Any, handle: ModelHandle | None = None) -> Memory:
     import torch
     import transformers
 
+    loader: Any = transformers.AutoModelForSequenceClassification
     with torch.device("meta"):
-        model = transformers.AutoModelForSequenceClassification.from_config(config)
+        model = loader.from_config(config)
     return _memory(handle or ModelHandle("config", dtype="bfloat16"), model, config)
 
 

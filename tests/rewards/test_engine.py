@@ -115,6 +115,20 @@ def test_equal_to_hugging_face_one_by_one(side: Any, reuse: bool, budget: int) -
     assert max(expected) - min(expected) > 0.1
 
 
+@pytest.mark.parametrize("chunk", [1, 7, 64, 10_000])
+def test_long_sequences_in_pieces(chunk: int) -> None:
+    model = reward_model()
+    sequences = [*groups(longest=90), list(range(3, 200)) * 3, [5]]
+    ways: list[dict[str, Any]] = [{"max_padding": 0.9}, {}, {"padding_side": "left"}]
+    for way in ways:
+        got = scores(model, sequences, chunk=chunk, **way)
+        assert got == pytest.approx(one_by_one(model, sequences), abs=1e-5)
+    engine = Engine([language_model()], VerdictHead((5, 9)), Batching(chunk=chunk))
+    whole = Engine([language_model()], VerdictHead((5, 9)), Batching(reuse_prefix=False))
+    for a, b in zip(engine.score(sequences), whole.score(sequences), strict=True):
+        assert a == pytest.approx(b, abs=1e-5)
+
+
 def test_neither_order_nor_company_changes_a_score() -> None:
     model = reward_model()
     sequences = groups()
@@ -287,6 +301,7 @@ def test_any_mixture_of_lengths(seed: int) -> None:
         token_budget=made.randrange(1, 600),
         max_padding=made.random() * 0.9,
         min_prefix=made.randrange(1, 30),
+        chunk=made.randrange(1, 100),
         padding_side=made.choice(["left", "right"]),
     )
     assert got == pytest.approx(one_by_one(model, sequences), abs=1e-5)

@@ -180,3 +180,20 @@ def test_memory_of_a_large_model_without_its_weights() -> None:
     assert memory.prefix_cache == 65_536 * 65_536
     table = memory.table(ranks=2)
     assert "offload=True" in table and "RemotePointwiseModel" in table
+
+
+def test_memory_of_a_handle_and_of_a_model_in_memory(tmp_path: Path) -> None:
+    pytest.importorskip("transformers")
+    from assay.errors import RewardError
+    from assay.rewards import PointwiseModel
+    from assay.rewards.placement import memory_of
+    from tests.rewards.small_models import reward_model, tokenizer
+
+    model = reward_model()
+    model.save_pretrained(tmp_path)
+    count = sum(parameter.numel() for parameter in model.parameters())
+    for handle in (PointwiseModel(str(tmp_path)), PointwiseModel.of(model, tokenizer())):
+        assert memory_of(handle).weights == 4 * count
+    assert memory_of(PointwiseModel(str(tmp_path), dtype="bfloat16")).weights == 2 * count
+    with pytest.raises(RewardError, match="cannot read the configuration"):
+        memory_of(PointwiseModel(str(tmp_path / "none")))
