@@ -38,8 +38,8 @@ class Meter:
         self.private = private
         self.interval_ms = 20 if self.memory or not private else 8
         self.limit = 0
-        self.kills = 0
-        self.cpu_before = 0
+        self.kills = -1
+        self.cpu_before = -1
         self.peak_before = 0
         self.highest = 0
         self.total_ns = 0
@@ -64,25 +64,30 @@ class Meter:
         """Before a test."""
         self.highest = self.total_ns = self.lost_ns = 0
         if self.memory:
-            self.kills = self._kills()
+            if self.kills < 0:  # between tests nothing runs there: the last reading holds
+                self.kills = self._kills()
             self.peak_before = 0
             if "memory_peak" in self.files:  # what stays is page cache: of earlier runs, not ours
                 self._write("memory_peak", "0")
                 self.peak_before = self._number("memory_peak")
-        if "cpu" in self.files:
+        if "cpu" in self.files and self.cpu_before < 0:
             self.cpu_before = self._cpu()
 
     def stop(self) -> tuple[int, int, bool]:
         """After a test, with nothing of it left: CPU ns, peak bytes, whether memory ran out."""
         peak, killed = self.highest, False
         if self.memory:
-            killed = self._kills() > self.kills
+            kills = self._kills()
+            killed, self.kills = kills > self.kills, kills
             if "memory_peak" in self.files:
                 peak = max(peak, self._number("memory_peak") - self.peak_before)
         elif self.highest > self.limit:
             killed = True
-        cpu = self._cpu() - self.cpu_before if "cpu" in self.files else self.total_ns
-        return cpu, peak, killed
+        if "cpu" not in self.files:
+            return self.total_ns, peak, killed
+        now = self._cpu()
+        used, self.cpu_before = now - self.cpu_before, now
+        return used, peak, killed
 
     def exceeded(self, cpu_ns: int, reaped_ns: int) -> int:
         """While a test runs: `wire.CPU`, `wire.MEMORY` or `wire.NONE`."""

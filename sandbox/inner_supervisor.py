@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 _STDERR_KEPT = 65536
 _CODE_LIMIT = 32 << 20
 _CHUNK = 1 << 18
+#: How long a program may run before its outputs are looked at; they fit into pipes till then.
+_PATIENCE_MS = 3
 
 
 class Supervisor:
@@ -163,6 +165,11 @@ class _Run:
             self._feed(poll, first=True)
         watched = os.pidfd_open(self.child)
         poll.register(watched, select.POLLIN)
+        if self.stdin < 0:  # most programs end before they need us: wake once, not per pipe
+            first = select.poll()
+            first.register(watched, select.POLLIN)
+            if first.poll(_PATIENCE_MS):
+                self._reap()
         interval_ms = boss.meter.interval_ms
         while not self.reaped and self.cause == wire.NONE:
             now = time.monotonic_ns()
