@@ -89,20 +89,25 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="smaller budgets")
     parser.add_argument("--json", type=Path, help="write rows and shares here")
     parser.add_argument("--only", nargs="*", help="names of problems")
+    parser.add_argument("--every", type=int, default=1, help="only every so many-th problem")
     parser.add_argument("--verbose", action="store_true", help="print the evidence of all")
     options = parser.parse_args()
     problems = [p for p in load() if not options.only or p.uid in options.only]
+    problems = problems[:: options.every]
     with default_sandbox() as sandbox:
         estimator = EmpiricalEstimator(
             sandbox,
             budget_s=5.0 if options.quick else 12.0,
             time_target_s=0.1 if options.quick else 0.4,
         )
-        rows = [
-            measure(estimator, problem, solution, options.verbose)
-            for problem in problems
-            for solution in problem.labelled()
-        ]
+        rows: list[dict[str, Any]] = []
+        for problem in problems:
+            rows += [
+                measure(estimator, problem, solution, options.verbose)
+                for solution in problem.labelled()
+            ]
+            if options.json:  # what is known so far, should the run be stopped
+                options.json.write_text(json.dumps({**table(rows), "rows": rows}, indent=1) + "\n")
     shares = table(rows)
     by_language = {
         name: table([row for row in rows if row["language"] == name])

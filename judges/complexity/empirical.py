@@ -161,7 +161,12 @@ def _worst_surface(findings: Sequence[tuple[Surface, str | None, str]], plan: In
     best, text = decided[0]
     for surface, other in decided[1:]:
         order = parse(other).compare(parse(text), constraints=bounds)
-        larger = surface.predict(x, y) > best.predict(x, y)
+        clean = max(surface.residual, best.residual) < 0.04
+        larger = (
+            surface.predict(x, y) > best.predict(x, y)
+            if clean
+            else surface.residual < best.residual
+        )
         if order == "greater" or (order == "incomparable" and larger):
             best, text = surface, other
     finding.expression = _essential(text, bounds)
