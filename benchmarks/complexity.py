@@ -22,6 +22,7 @@ from typing import Any
 
 from rich.console import Console
 
+from assay.judges.complexity.expression import parse
 from assay.judges.complexity.labelled import Labelled, evaluate, read_labelled
 from assay.judges.complexity.learned import cross_validate
 from assay.judges.complexity.program import Program
@@ -34,16 +35,17 @@ def own_programs() -> list[Labelled]:
     """The solutions of the library's own problems, where the checkout has them."""
     sys.path.insert(0, str(ROOT))
     try:
-        from examples.problems import rows
+        from examples.problems import load
     except ImportError:
         return []
-    from assay.judges.complexity.expression import parse
-
     return [
         Labelled(
-            Program(row["src"], row["language"]), parse(row["complexity"]).to_class() or "constant"
+            Program(solution.source, solution.language),
+            parse(solution.complexity).to_class() or "constant",
         )
-        for row in rows()
+        for problem in load()
+        for solution in problem.labelled()
+        if solution.complexity is not None
     ]
 
 

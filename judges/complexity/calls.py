@@ -8,8 +8,8 @@ from assay.judges.complexity import cost, library
 from assay.judges.complexity.cost import ONE, Cost
 from assay.judges.complexity.facts import key_of
 from assay.judges.complexity.invocation import Invocation
-from assay.judges.complexity.ir import Call, Function, Index, Member, Name, New, Node, Num, Spread
-from assay.judges.complexity.values import CHARACTER, CONSTANT, NONE, Value, number
+from assay.judges.complexity.ir import Call, Index, Member, Name, New, Node, Spread
+from assay.judges.complexity.values import CHARACTER, CONSTANT, NONE, Value
 
 _UNORDERED = frozenset({"set", "map"})
 _SEARCHED = frozenset({"list", "text", "tuple", "line", "token", "deque", "lazy", "any"})
@@ -415,6 +415,3 @@ def _to_power(size: Cost, exponent: float) -> Cost:
     for _ in range(int(min(max(exponent, 0), 6))):
         result = cost.times(result, size)
     return result
-
-
-__all__ = ["Calls", "Function", "Num", "number"]

@@ -14,7 +14,6 @@ from assay.judges.complexity.ir import (
     Comprehension,
     Index,
     Member,
-    Name,
     New,
     Node,
     Operation,
@@ -388,6 +387,3 @@ class Constructions(Inputs):
             self.charge(size, node.line, "steps to the next order")
             return Value("permutation", size)
         return self.by_table(("n", "item"), owner, node)
-
-
-__all__ = ["CONSTANT", "Constructions", "Name"]

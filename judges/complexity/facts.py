@@ -21,7 +21,6 @@ from assay.judges.complexity.ir import (
     Node,
     Num,
     Operation,
-    children,
     walk,
 )
 
@@ -427,17 +426,3 @@ def _guards(test: Node, derived: set[str], facts: FunctionFacts) -> None:
                 facts.tables.add(key_of(part.callee.owner))
         elif isinstance(part, Operation) and len(part.operands) == 2:
             facts.guards.append(part)
-
-
-__all__ = [
-    "Change",
-    "FunctionFacts",
-    "LoopFacts",
-    "assigned",
-    "children",
-    "ends_at_once",
-    "function_facts",
-    "key_of",
-    "loop_facts",
-    "names_in",
-]

@@ -8,7 +8,7 @@ from assay.judges.complexity import cost
 from assay.judges.complexity.constructions import Constructions
 from assay.judges.complexity.cost import ONE, ZERO, Cost
 from assay.judges.complexity.facts import function_facts, key_of, names_in
-from assay.judges.complexity.ir import Call, ForEach, Function, New, Node, walk
+from assay.judges.complexity.ir import Call, Function, New, Node
 from assay.judges.complexity.recursion import Again, Frame, solve
 from assay.judges.complexity.values import CONSTANT, NONE, Value
 
@@ -36,9 +36,7 @@ class Invocation(Constructions):
     def invoke_method(
         self, name: str, arguments: list[Value], node: Node, owner: str = ""
     ) -> Value:
-        """Call a method by its name; of several, one of the owner's class, or with as many
-        parameters, else all.
-        """
+        """Call a method by name: one of the owner's class, or with as many parameters, or all."""
         methods = self.methods[name]
         methods = [m for m in methods if m.owner == owner] or methods
         own = 1 if self.language == "python" else 0
@@ -243,6 +241,3 @@ def _summary(value: Value) -> tuple[object, ...]:
         id(value.function) if value.function else None,
         (element.kind, element.size) if element is not None else None,
     )
-
-
-__all__ = ["ForEach", "Invocation", "walk"]

@@ -373,6 +373,3 @@ def _other_side(test: Node, name: str, run: Interpreter) -> Cost:
                 if found is not None and found.kind == "num":
                     bound = cost.plus(bound, found.size)
     return bound
-
-
-__all__ = ["Assign", "Trips", "trips_of"]
