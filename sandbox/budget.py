@@ -20,7 +20,7 @@ from assay.errors import ConfigError
 from assay.sandbox.cache import default_folder
 from assay.sandbox.stop import Stop
 
-_FIRST_WAIT_S, _LONGEST_WAIT_S = 0.0005, 0.01
+_FIRST_WAIT_S, _SHORT_WAIT_S, _LONGEST_WAIT_S = 0.0003, 0.001, 0.005
 
 
 def cpu_count() -> int:
@@ -64,22 +64,34 @@ class Budget:
             os.close(fd)
 
     def _acquire(self, stop: Stop) -> int:
-        wait = _FIRST_WAIT_S
+        """Take the turnstile, then the first slot that is free, and let the next one in.
+
+        Whoever gives a slot back has to queue at the turnstile like everybody else: without it, a
+        process with many short jobs would take its own slot again before others look.
+        """
+        turn = self._lock(("turn",), _LONGEST_WAIT_S, stop)
+        try:
+            first = self._next
+            names = [str((first + offset) % self.slots) for offset in range(self.slots)]
+            return self._lock(tuple(names), _SHORT_WAIT_S, stop)
+        finally:
+            os.close(turn)
+
+    def _lock(self, names: tuple[str, ...], longest_wait_s: float, stop: Stop) -> int:
+        """A descriptor that holds the lock of the first of `names` to be free."""
+        wait_s = _FIRST_WAIT_S
         while True:
-            for offset in range(self.slots):
-                number = (self._next + offset) % self.slots
+            for name in names:
                 flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
-                fd = os.open(self.folder / f"{number}.lock", flags, 0o600)
+                fd = os.open(self.folder / f"{name}.lock", flags, 0o600)
                 try:
                     fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    return fd
                 except OSError:
                     os.close(fd)
-                    continue
-                self._next = number
-                return fd
             stop.check()
-            time.sleep(wait)
-            wait = min(wait * 1.5, _LONGEST_WAIT_S)
+            time.sleep(wait_s)
+            wait_s = min(wait_s * 1.5, longest_wait_s)
 
 
 def _usable(folder: Path) -> Path:

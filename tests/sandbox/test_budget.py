@@ -83,3 +83,27 @@ def test_eight_processes_change_no_verdict():
         for n in range(8)
     ]
     assert [rank.communicate(timeout=240)[0] for rank in ranks] == ["AC AC AC AC\n"] * 8
+
+
+def test_a_busy_process_does_not_keep_others_waiting(tmp_path):
+    greedy, modest = Budget(1, tmp_path), Budget(1, tmp_path)
+    done = threading.Event()
+
+    def work():
+        while not done.is_set():
+            with greedy.slot(Stop()):
+                time.sleep(0.005)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    try:
+        started = time.monotonic()
+        for _ in range(20):
+            with modest.slot(Stop(deadline_s=20)):
+                pass
+        assert time.monotonic() - started < 15  # a fair share is 20 turns of about 25 ms
+    finally:
+        done.set()
+        for thread in threads:
+            thread.join()
