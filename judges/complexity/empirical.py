@@ -14,13 +14,14 @@ from dataclasses import dataclass, field
 
 from assay.errors import ConfigError
 from assay.judge import Estimate
-from assay.judges.complexity.deciding import Finding, decide_steps, decide_time, time_check
+from assay.judges.complexity.deciding import Finding, decide_steps
 from assay.judges.complexity.expression import parse
 from assay.judges.complexity.input_plan import InputPlan
 from assay.judges.complexity.plane import SHAPES, axis_classes, lines_of_two
 from assay.judges.complexity.probing import Line, Meter, grow
 from assay.judges.complexity.program import Program
 from assay.judges.complexity.surfaces import Surface, fit_surface, spell
+from assay.judges.complexity.timing import decide_time, time_check
 from assay.sandbox import Limits, Sandbox, default_sandbox
 
 _STEPS_TARGET, _STEPS_CEILING = 1e5, 1e6
