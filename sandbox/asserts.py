@@ -17,12 +17,19 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from assay.sandbox.compare import shown
-from assay.sandbox.evaluator import SAFE, EvaluationError, bind, dotted, evaluate
+from assay.sandbox.evaluator import bind, evaluate
 from assay.sandbox.job import AssertTest
+from assay.sandbox.probes import (
+    MOST_CASES,
+    PROBE,
+    CannotRewriteError,
+    Filler,
+    Taker,
+    both_sides,
+)
+from assay.sandbox.safe_names import SAFE, EvaluationError
+from assay.sandbox.values import shown
 
-_MOST_CASES = 2000
-_PROBE = "_probe_"
 _WORDS = "|".join(re.escape(name) for name in SAFE if "." not in name)
 _DEFINITION = re.compile(
     rf"^\s*(?:(?:async\s+)?def\s+|class\s+)?({_WORDS})\s*(?:\(|:|=[^=])", re.MULTILINE
@@ -62,14 +69,10 @@ class Plan:
         """
         for check in self.checks:
             taken = values[check.first : check.first + check.count]
-            names = {f"{_PROBE}{check.first + i}": value for i, value in enumerate(taken)}
+            names = {f"{PROBE}{check.first + i}": value for i, value in enumerate(taken)}
             if not evaluate(check.expression, names):
                 return f"{check.text}: got {', '.join(map(shown, taken))}"
         return ""
-
-
-class _CannotRewrite(Exception):
-    pass
 
 
 def rewrite(test: AssertTest, source: str) -> Plan | None:
@@ -98,10 +101,17 @@ def rewrite(test: AssertTest, source: str) -> Plan | None:
 def _plan(source: str, setup: str, own: frozenset[str]) -> Plan | None:
     try:
         body = ast.parse(source).body
-        rewriter = _Rewriter(own, body)
+        rewriter = Rewriter(own, body)
         for statement in body:
             rewriter.statement(statement)
-    except (SyntaxError, ValueError, RecursionError, MemoryError, _CannotRewrite, EvaluationError):
+    except (
+        SyntaxError,
+        ValueError,
+        RecursionError,
+        MemoryError,
+        CannotRewriteError,
+        EvaluationError,
+    ):
         return None
     if not rewriter.checks or not any(check.count for check in rewriter.checks):
         return None
@@ -113,7 +123,9 @@ def _defined(source: str) -> set[str]:
     return set(_DEFINITION.findall(source))
 
 
-class _Rewriter:
+class Rewriter:
+    """Collects steps and checks, statement by statement."""
+
     def __init__(self, own: frozenset[str], body: Sequence[ast.stmt]) -> None:
         self.own = own
         self.steps: list[tuple[str, str]] = []
@@ -123,12 +135,13 @@ class _Rewriter:
         self.constants = _constants(body)
 
     def statement(self, node: ast.stmt) -> None:
+        """Take one statement of the test."""
         if isinstance(node, ast.Assert):
             self._assert(node)
         elif isinstance(node, ast.For) and _has_assert(node):
             self._loop(node)
         elif _has_assert(node):
-            raise _CannotRewrite
+            raise CannotRewriteError
         else:
             self._run(node)
 
@@ -136,33 +149,33 @@ class _Rewriter:
         if isinstance(node, ast.Assign) and len(node.targets) == 1:
             target = node.targets[0]
             if isinstance(target, ast.Name) and target.id in self.constants:
-                self.known[target.id] = self._outside(node.value)
-        self.steps.append(("run", ast.unparse(self._filled(node))))
+                self.known[target.id] = self.outside(node.value)
+        self.steps.append(("run", ast.unparse(self.filled(node))))
 
     def _loop(self, node: ast.For) -> None:
         if node.orelse:
-            raise _CannotRewrite
-        cases = list(self._outside(node.iter))
-        if len(cases) > _MOST_CASES:
-            raise _CannotRewrite
+            raise CannotRewriteError
+        cases = list(self.outside(node.iter))
+        if len(cases) > MOST_CASES:
+            raise CannotRewriteError
         before = dict(self.known)
         for case in cases:
             bind(node.target, case, self.known)
             for one in node.body:
                 if not isinstance(one, ast.Assert | ast.For):
-                    raise _CannotRewrite
+                    raise CannotRewriteError
                 self.statement(one)
-            if len(self.steps) > _MOST_CASES:
-                raise _CannotRewrite
+            if len(self.steps) > MOST_CASES:
+                raise CannotRewriteError
         self.known = before
 
-    def _outside(self, node: ast.expr) -> Any:
+    def outside(self, node: ast.expr) -> Any:
         """The value of an expression that needs nothing of the program."""
-        if any(self._needs_program(one) for one in ast.walk(node)):
-            raise _CannotRewrite
+        if any(self.needs_program(one) for one in ast.walk(node)):
+            raise CannotRewriteError
         return evaluate(node, self.known)
 
-    def _needs_program(self, node: ast.AST) -> bool:
+    def needs_program(self, node: ast.AST) -> bool:
         """Whether a node names something that only the program's process has."""
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
             if node.id in self.known:
@@ -172,145 +185,26 @@ class _Rewriter:
 
     def _assert(self, node: ast.Assert) -> None:
         first = self.values
-        expression = _Taker(self).visit(copy.deepcopy(node.test))
-        expression = self._filled(ast.fix_missing_locations(expression))
-        if _both_sides(expression):  # an expected value would come from the program's process
-            raise _CannotRewrite
-        text = ast.unparse(self._filled(node.test))
+        expression = Taker(self).visit(copy.deepcopy(node.test))
+        expression = self.filled(ast.fix_missing_locations(expression))
+        if both_sides(expression):  # an expected value would come from the program's process
+            raise CannotRewriteError
+        text = ast.unparse(self.filled(node.test))
         self.checks.append(Check(expression, first, self.values - first, text[:200]))
 
     def take(self, node: ast.expr) -> ast.expr:
         """Make a probe of an expression; returns the name that stands for its value."""
-        source = ast.unparse(self._filled(node))
-        name = f"{_PROBE}{self.values}"
+        source = ast.unparse(self.filled(node))
+        name = f"{PROBE}{self.values}"
         self.steps.append(("value", source))
         self.values += 1
         return ast.Name(name, ast.Load())
 
-    def _filled(self, node: Any) -> Any:
+    def filled(self, node: Any) -> Any:
         """A copy with the values of loop variables and constants written in."""
         if not self.known:
             return node
-        return ast.fix_missing_locations(_Filler(self.known).visit(copy.deepcopy(node)))
-
-
-class _Filler(ast.NodeTransformer):
-    def __init__(self, known: dict[str, Any]) -> None:
-        self.known = known
-
-    def visit_Name(self, node: ast.Name) -> ast.expr:
-        if isinstance(node.ctx, ast.Load) and node.id in self.known:
-            return _literal(self.known[node.id])
-        return node
-
-
-def _literal(value: Any) -> ast.expr:
-    try:
-        text = repr(value)
-        if ast.literal_eval(text) != value:
-            raise _CannotRewrite
-        return ast.parse(text, mode="eval").body
-    except (ValueError, SyntaxError):
-        raise _CannotRewrite from None
-
-
-class _Taker(ast.NodeTransformer):
-    """Replaces the parts of an expression that need the program by probes, outermost first."""
-
-    def __init__(self, rewriter: _Rewriter) -> None:
-        self.rewriter = rewriter
-        self.bound: set[str] = set()
-
-    def generic_visit(self, node: ast.AST) -> ast.AST:
-        if isinstance(node, ast.Lambda | ast.NamedExpr | ast.Await | ast.Yield | ast.JoinedStr):
-            raise _CannotRewrite
-        return super().generic_visit(node)
-
-    def visit_Name(self, node: ast.Name) -> ast.expr:
-        if node.id in self.bound or not self.rewriter._needs_program(node):
-            return node
-        return self.rewriter.take(node)
-
-    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
-        return node if dotted(node) in SAFE else self._whole(node)
-
-    def visit_Call(self, node: ast.Call) -> ast.expr:
-        name = dotted(node.func)
-        safe = name in SAFE and name not in self.rewriter.own and name not in self.rewriter.known
-        if not safe:
-            return self._whole(node)
-        if name in ("all", "any") and len(node.args) == 1:
-            unrolled = self._unrolled(name, node.args[0])
-            if unrolled is not None:
-                return unrolled
-        if any(one.arg is None or one.arg == "key" for one in node.keywords):
-            return self._whole(node)
-        node.args = [self.visit(one) for one in node.args]
-        for keyword in node.keywords:
-            keyword.value = self.visit(keyword.value)
-        return node
-
-    def _whole(self, node: ast.expr) -> ast.expr:
-        names = {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
-        if names & self.bound:
-            raise _CannotRewrite
-        return self.rewriter.take(node)
-
-    def _unrolled(self, name: str, node: ast.expr) -> ast.expr | None:
-        """`all(f(x) == y for x, y in cases)` as a conjunction, if the cases are literal."""
-        if not isinstance(node, ast.GeneratorExp | ast.ListComp) or len(node.generators) != 1:
-            return None
-        generator = node.generators[0]
-        needs = self.rewriter._needs_program
-        inner = {one.id for one in ast.walk(generator.target) if isinstance(one, ast.Name)}
-        calls = any(
-            needs(one) and getattr(one, "id", "") not in inner for one in ast.walk(node.elt)
-        )
-        if not calls or generator.ifs or any(needs(one) for one in ast.walk(generator.iter)):
-            return None
-        parts: list[ast.expr] = []
-        before = dict(self.rewriter.known)
-        for item in list(self.rewriter._outside(generator.iter))[: _MOST_CASES + 1]:
-            bind(generator.target, item, self.rewriter.known)
-            part = self.visit(copy.deepcopy(node.elt))
-            parts.append(self.rewriter._filled(part))
-        self.rewriter.known = before
-        if len(parts) > _MOST_CASES:
-            raise _CannotRewrite
-        if not parts:
-            return ast.Constant(name == "all")
-        return ast.BoolOp(ast.And() if name == "all" else ast.Or(), parts)
-
-    def _comprehension(self, node: Any) -> ast.expr:
-        before = set(self.bound)
-        for generator in node.generators:
-            generator.iter = self.visit(generator.iter)
-            self.bound |= {
-                one.id for one in ast.walk(generator.target) if isinstance(one, ast.Name)
-            }
-            generator.ifs = [self.visit(one) for one in generator.ifs]
-        node.elt = self.visit(node.elt)
-        self.bound = before
-        return node  # type: ignore[no-any-return]
-
-    visit_ListComp = visit_SetComp = visit_GeneratorExp = _comprehension
-
-    def visit_DictComp(self, node: ast.DictComp) -> ast.expr:
-        raise _CannotRewrite
-
-
-def _both_sides(expression: ast.expr) -> bool:
-    """Whether some comparison has values of the program on every side."""
-    for node in ast.walk(expression):
-        if isinstance(node, ast.Compare):
-            sides = [node.left, *node.comparators]
-            if all(_has_probe(side) for side in sides):
-                return True
-    return False
-
-
-def _has_probe(node: ast.expr) -> bool:
-    return any(isinstance(one, ast.Name) and one.id.startswith(_PROBE) for one in ast.walk(node))
+        return ast.fix_missing_locations(Filler(self.known).visit(copy.deepcopy(node)))
 
 
 def _has_assert(node: ast.AST) -> bool:

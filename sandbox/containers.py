@@ -9,32 +9,23 @@ one program sees nothing of another. Engines that forbid user namespaces in cont
 from __future__ import annotations
 
 import contextlib
-import importlib
-import json
 import os
 import socket
 import struct
 import time
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any
 
 from assay.errors import ConfigError, SandboxError
 from assay.sandbox.bubblewrap import PRELOAD
+from assay.sandbox.engine import HINT, LABEL, OWNER, connect, machine, profile, started, sweep
 from assay.sandbox.images import DEFAULT_TAG
 from assay.sandbox.inner_boot import BOOT
-from assay.sandbox.inner_seccomp import denied_names
 from assay.sandbox.link import Launch, Link, LinkError
 from assay.sandbox.pool import PooledSandbox
 
-LABEL = "assay.sandbox"
-_OWNER = "assay.owner"
 _HEADER = struct.Struct(">BxxxI")
 _MOST_TROUBLE = 8192
-_HINT = (
-    "start a Docker engine (Debian: apt-get install docker.io) or set DOCKER_HOST, and build the "
-    "image: python -m assay.sandbox.images"
-)
 
 
 @dataclass(frozen=True)
@@ -75,7 +66,7 @@ class Docker(PooledSandbox):
             identity = str(client.api.inspect_image(self.image)["Id"])
         except Exception as error:
             raise SandboxError(
-                f"no image {self.image!r} in the Docker engine: {error}; {_HINT}"
+                f"no image {self.image!r} in the Docker engine: {error}; {HINT}"
             ) from None
         finally:
             client.close()
@@ -83,7 +74,7 @@ class Docker(PooledSandbox):
             argv=("python3", "-s", "-S", "-P", "-c", BOOT, "0"),
             preload=PRELOAD,
             cgroup=False,
-            hint=_HINT,
+            hint=HINT,
             image=identity,
             host={
                 "network_mode": "none",
@@ -110,68 +101,9 @@ class Docker(PooledSandbox):
         try:
             return f"docker-{client.api.inspect_image(self.image)['Id']}"
         except Exception as error:
-            raise SandboxError(f"no image {self.image!r}: {error}; {_HINT}") from None
+            raise SandboxError(f"no image {self.image!r}: {error}; {HINT}") from None
         finally:
             client.close()
-
-
-def connect() -> Any:
-    """A client of the engine that `DOCKER_HOST` names, or the local one.
-
-    Raises:
-        ImportError: docker-py is not installed.
-        SandboxError: No engine answers.
-    """
-    try:
-        docker: Any = importlib.import_module("docker")
-    except ImportError:
-        raise ImportError(
-            "the docker backend needs docker-py: pip install 'assay[docker]'"
-        ) from None
-    try:
-        client = docker.from_env(timeout=60)
-        client.ping()
-    except Exception as error:
-        raise SandboxError(f"no Docker engine answers: {error}; {_HINT}") from None
-    return client
-
-
-@lru_cache(maxsize=1)
-def profile() -> str:
-    """The container's seccomp profile: what not even our own processes inside need.
-
-    Unlike Docker's default it allows new namespaces, which the zygote makes without any right on
-    the host; programs themselves run under a stricter filter.
-    """
-    refused = {"names": denied_names(), "action": "SCMP_ACT_ERRNO", "errnoRet": 1}
-    return json.dumps({"defaultAction": "SCMP_ACT_ALLOW", "syscalls": [refused]})
-
-
-def sweep(client: Any) -> None:
-    """Remove containers of ours whose process on this machine is gone (killed, say)."""
-    with contextlib.suppress(OSError):
-        machine = _machine()
-        for container in client.api.containers(all=True, filters={"label": LABEL}):
-            owner = container["Labels"].get(_OWNER, "")
-            host, _, rest = owner.partition(" ")
-            pid, _, started = rest.partition(" ")
-            if host == machine and _started(pid) != started:
-                with contextlib.suppress(Exception):
-                    client.api.remove_container(container["Id"], force=True)
-
-
-def _machine() -> str:
-    with open("/proc/sys/kernel/random/boot_id") as file:
-        return file.read().strip()
-
-
-def _started(pid: str) -> str:
-    """When a process started, which tells it from a later one of the same number."""
-    try:
-        with open(f"/proc/{pid}/stat") as file:
-            return file.read().rpartition(")")[2].split()[19]
-    except (OSError, IndexError):
-        return ""
 
 
 @dataclass(frozen=True)
@@ -201,7 +133,7 @@ class ContainerLink(Link):
         self._raw = bytearray()
         self._trouble = bytearray()
         api = self.client.api
-        owner = f"{_machine()} {os.getpid()} {_started(str(os.getpid()))}"
+        owner = f"{machine()} {os.getpid()} {started(str(os.getpid()))}"
         options = api.create_host_config(**launch.host)
         options |= {"MaskedPaths": [], "ReadonlyPaths": []}  # else no /proc can be mounted inside
         try:
@@ -210,7 +142,7 @@ class ContainerLink(Link):
                 command=list(launch.argv),
                 stdin_open=True,
                 user="65534:65534",
-                labels={LABEL: "1", _OWNER: owner},
+                labels={LABEL: "1", OWNER: owner},
                 environment={"PYTHONHASHSEED": "0", "LANG": "C.UTF-8", "HOME": "/tmp"},
                 hostname="box",
                 host_config=options,

@@ -11,7 +11,7 @@ from typing import Any
 from assay.errors import ConfigError, DataError
 from assay.sandbox import compilation, judging
 from assay.sandbox.asserts import rewrite
-from assay.sandbox.compilation import CompileError, Program, request_for
+from assay.sandbox.compiler import CompileError
 from assay.sandbox.job import (
     AssertTest,
     FunctionTest,
@@ -26,6 +26,7 @@ from assay.sandbox.job import (
 )
 from assay.sandbox.judging import JudgeFailedError
 from assay.sandbox.languages import language_of
+from assay.sandbox.program import Program, request_for
 from assay.sandbox.stop import Stop
 from assay.sandbox.verdicts import judge
 from assay.sandbox.worker import Outcome, Worker

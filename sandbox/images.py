@@ -52,7 +52,7 @@ def build(tag: str = DEFAULT_TAG, network: str | None = None) -> str:
     Raises:
         SandboxError: The engine could not build it.
     """
-    from assay.sandbox.containers import connect
+    from assay.sandbox.engine import connect
 
     client = connect()
     try:
@@ -92,7 +92,7 @@ def build_by_debootstrap(tag: str = DEFAULT_TAG, mirror: str | None = None) -> s
 
 def import_root(root: Path, tag: str = DEFAULT_TAG) -> str:
     """Make an image of a directory tree; returns its identity."""
-    from assay.sandbox.containers import connect
+    from assay.sandbox.engine import connect
 
     (root / "prog").mkdir(exist_ok=True)
     client = connect()

@@ -6,9 +6,10 @@ import os
 import threading
 
 from assay.sandbox import compilation, execution, judging, verdicts
-from assay.sandbox.compilation import CompileError
+from assay.sandbox.compiler import CompileError
 from assay.sandbox.job import Job, Result, StdioTest, TestResult, Verdict, worst
 from assay.sandbox.judging import JudgeFailedError
+from assay.sandbox.program import request_for
 from assay.sandbox.stop import Stop
 from assay.sandbox.worker import Outcome, Worker, WorkerLostError
 
@@ -36,7 +37,7 @@ def run_job(worker: Worker, other: Worker, job: Job, stop: Stop) -> Result:
             results.append(TestResult(Verdict.WA, reason=note, run=False))
             continue
         assert isinstance(test, StdioTest)
-        asked = compilation.request_for(program, job.limits)
+        asked = request_for(program, job.limits)
         asked["tests"] = [{"kind": "stdio", "stdin": b""}]
         texts = (test.stdin.encode(), b"", test.expected.encode())
         answered = judging.request(judge, job.interactor, texts)

@@ -7,8 +7,9 @@ from dataclasses import replace
 
 from assay.errors import DataError
 from assay.sandbox import compilation, wire
-from assay.sandbox.compilation import CompileError, Program
+from assay.sandbox.compiler import CompileError
 from assay.sandbox.job import Job, JudgeProgram, StdioTest, Verdict
+from assay.sandbox.program import Program, request_for
 from assay.sandbox.stop import Stop
 from assay.sandbox.worker import Outcome, Worker
 
@@ -46,7 +47,7 @@ def request(program: Program, judge: JudgeProgram, texts: Sequence[bytes]) -> di
     files += [(name, text, 0o644) for name, text in zip(_FILES, texts, strict=True)]
     arguments = tuple("{prog}/" + name for name in _FILES)
     placed = replace(program, files=files, argv=(*program.argv, *arguments) if program.argv else ())
-    made = compilation.request_for(placed, judge.limits)
+    made = request_for(placed, judge.limits)
     made["arguments"] = arguments
     made["tests"] = [{"kind": "stdio", "stdin": b""}]
     return made

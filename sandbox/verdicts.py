@@ -7,8 +7,7 @@ import signal
 
 from assay.sandbox import wire
 from assay.sandbox.asserts import Plan, rewrite
-from assay.sandbox.compare import Opaque, decode_value, outputs_equal, shown, values_equal
-from assay.sandbox.evaluator import EvaluationError
+from assay.sandbox.compare import outputs_equal
 from assay.sandbox.job import (
     AssertTest,
     Checker,
@@ -22,6 +21,8 @@ from assay.sandbox.job import (
     Verdict,
 )
 from assay.sandbox.languages import language_of
+from assay.sandbox.safe_names import EvaluationError
+from assay.sandbox.values import Opaque, decode_value, shown, values_equal
 from assay.sandbox.worker import Outcome
 
 _SHOWN = 4096

@@ -6,14 +6,14 @@ import shutil
 
 import pytest
 
-from assay.sandbox import Bubblewrap, compilation
+from assay.sandbox import Bubblewrap, compiler
 
 
 @pytest.fixture(scope="session", autouse=True)
 def own_cache(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ASSAY_CACHE", str(tmp_path_factory.mktemp("cache")))
-        compilation.compile_cache.cache_clear()
+        compiler.compile_cache.cache_clear()
         yield
 
 

@@ -5,8 +5,9 @@ import ast
 import pytest
 
 from assay.sandbox.asserts import rewrite
-from assay.sandbox.evaluator import EvaluationError, evaluate
+from assay.sandbox.evaluator import evaluate
 from assay.sandbox.job import AssertTest
+from assay.sandbox.safe_names import EvaluationError
 
 
 def plan(source, program="def f(x): ...", setup=""):

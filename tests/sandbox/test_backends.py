@@ -214,7 +214,7 @@ box.run([Job("while True: pass", (StdioTest("", ""),))])
 
 @pytest.mark.docker
 def test_no_container_is_left_after_kill_9(docker):
-    from assay.sandbox.containers import LABEL, connect, sweep
+    from assay.sandbox.engine import LABEL, connect, sweep
 
     def owned_by(pid):
         every = client.api.containers(all=True, filters={"label": LABEL})

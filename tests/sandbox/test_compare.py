@@ -5,8 +5,9 @@ import math
 import pytest
 
 from assay.errors import ConfigError
-from assay.sandbox.compare import Items, Opaque, decode_value, outputs_equal, values_equal
+from assay.sandbox.compare import outputs_equal
 from assay.sandbox.inner_value import dump
+from assay.sandbox.values import Items, Opaque, decode_value, values_equal
 
 
 @pytest.mark.parametrize(
