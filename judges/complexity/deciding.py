@@ -115,9 +115,12 @@ def _settle(meter: Meter, line: Line, finding: Finding) -> tuple[list[Point], st
     points = list(line.points)
     place = _jump(points)
     if place is None and line.cliff is not None and _unforeseen(points, line.cliff):
+        seen = any("cost jumps" in flag for flag in finding.flags)
         finding.flags.append(
             f"{line.shape}: cost jumps between size {points[-1].sizes[0]} and {line.cliff}"
         )
+        if seen:  # measured once, for the first shape: these runs are dear
+            return [], " above the jump, not measured"
         return _above(meter, line, line.cliff), " above the jump, by CPU time"
     if place is None:
         kept, note, sure = _steady(points)
@@ -220,6 +223,8 @@ def _above(meter: Meter, line: Line, cliff: int) -> list[Point]:
     """Points above a jump that counting is too slow for, in CPU seconds."""
     points: list[Point] = []
     for factor in (0.85, 1.0, 1.2, 1.45):
+        if meter.spent_s > meter.limit_s:
+            break
         size = min(round(cliff * factor), line.maximum)
         point = meter.measure("cpu", [((size,), line.shape)], 12.0)[0]
         if point.ended != "ok":

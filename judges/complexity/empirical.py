@@ -88,6 +88,7 @@ class EmpiricalEstimator:
             return _undecided(f"more than two variables: {', '.join(inputs.maxima)}")
         limits = Limits(memory_mb=self.memory_mb, output_mb=64)
         meter = Meter(sandbox, program, inputs, self.seed * 1_000_003, limits)
+        meter.limit_s = 1.5 * self.budget_s
         started = time.monotonic()
         if len(inputs.maxima) == 1:
             finding = self._single(meter, inputs)

@@ -57,6 +57,7 @@ class Meter:
         self.seed = seed
         self.limits = limits
         self.spent_s = 0.0
+        self.limit_s = math.inf  # what must not be passed by a search for the cause of a jump
         self.token = "steps" + secrets.token_hex(8)
         self.counted = (
             instrument(program.source, self.token, program.entry)
