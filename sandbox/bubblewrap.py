@@ -43,7 +43,8 @@ class Bubblewrap(PooledSandbox):
         workers: Sandboxes at one time; None for one per CPU that this process may use.
         python: Interpreter for Python programs; None for the one under this process. Only its
             standard library is shown.
-        python_path: Directories of packages that Python programs may import, shown read-only.
+        python_path: Directories of packages that Python programs may import, shown read-only
+            (as `/packages/0` and so on).
         cgroups: Whether to use cgroups where they can be written.
 
     >>> from assay.sandbox import Bubblewrap, Job, StdioTest
@@ -79,7 +80,12 @@ class Bubblewrap(PooledSandbox):
         if program is None:
             raise SandboxError(f"bubblewrap is not installed (no `bwrap` in PATH): {WAY_OUT}")
         interpreter = root.find_interpreter(self.python)
-        binds, stage, texts = root.bind_arguments(interpreter, (*self.python_path, *shown_paths()))
+        binds, stage, texts = root.bind_arguments(interpreter, shown_paths())
+        inside = tuple(f"/packages/{number}" for number in range(len(self.python_path)))
+        for path, place in zip(self.python_path, inside, strict=True):
+            path = os.path.realpath(path)
+            binds += ["--ro-bind", MOVABLE + path, place]
+            stage += [] if root.reachable(path) else [path]
         shown = headers.folder()
         if shown:
             binds += ["--ro-bind", MOVABLE + shown, headers.INSIDE]
@@ -97,7 +103,7 @@ class Bubblewrap(PooledSandbox):
             uid=_UNPRIVILEGED_UID if os.geteuid() == 0 else None,
             cgroup=self.cgroups,
             headers=shown,
-            path=self.python_path,
+            path=inside,
             preload=PRELOAD,
             hint=WAY_OUT,
             facts={

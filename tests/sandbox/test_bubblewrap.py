@@ -313,3 +313,17 @@ def _keepers_of(pid):
             with open(f"/proc/{pid}/task/{name}/children") as file:
                 found += [int(one) for one in file.read().split()]
     return found
+
+
+def test_packages_are_shown_on_request_only(tmp_path):
+    tmp_path.chmod(0o755)  # the sandbox reads it as another user where we are root
+    (tmp_path / "shown_module.py").write_text("VALUE = 3\n")
+    source = "import shown_module\nprint(shown_module.VALUE)\n"
+    with Bubblewrap(workers=1, python_path=(str(tmp_path),)) as box:
+        assert box.run([job(source, TESTS[:1])])[0].verdict is Verdict.AC
+    with Bubblewrap(workers=1) as box:
+        assert box.run([job(source, TESTS[:1])])[0].verdict is Verdict.RE
+        numpy = box.run([job("import numpy\n", TESTS[:1])])[0]
+        assert "ModuleNotFoundError" in numpy.tests[0].reason
+    with pytest.raises(ConfigError, match="must name directories"):
+        Bubblewrap(python_path=("/nonexistent",))
