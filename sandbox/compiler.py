@@ -20,7 +20,7 @@ from assay.sandbox.stop import Stop
 from assay.sandbox.worker import Outcome, Worker
 
 MESSAGE_LENGTH = 4096
-_GRACE_S = 20.0
+_GRACE_S = 60.0
 #: Start and clean-up, so that the whole step stays within its wall limit.
 _OVERHEAD_S = 0.25
 FAILED, COMPILED = b"E", b"O"

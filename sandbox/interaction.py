@@ -13,7 +13,7 @@ from assay.sandbox.program import request_for
 from assay.sandbox.stop import Stop
 from assay.sandbox.worker import Outcome, Worker, WorkerLostError
 
-_GRACE_S = 20.0
+_GRACE_S = 60.0
 
 
 def run_job(worker: Worker, other: Worker, job: Job, stop: Stop) -> Result:

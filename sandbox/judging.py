@@ -21,7 +21,7 @@ _CAUSES = {
     wire.MEMORY: "ran out of memory",
     wire.OUTPUT: "printed too much",
 }
-_GRACE_S = 20.0
+_GRACE_S = 60.0
 
 
 class JudgeFailedError(Exception):
