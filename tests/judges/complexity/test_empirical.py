@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -148,6 +149,7 @@ def test_hostile_suite(estimator: EmpiricalEstimator, name: str) -> None:
 def test_a_sort_and_a_hash_table_are_told_apart(estimator: EmpiricalEstimator) -> None:
     plan = infer("5\n3 1 4 1 5\n")
     assert plan is not None
+    plan = replace(plan, shapes=("random",), maxima={"n": 20_000})
     sort = "n = int(input())\na = sorted(map(int, input().split()))\nprint(a[0])\n"
     table = "n = int(input())\nprint(len(set(map(int, input().split()))))\n"
     programs = [Program(sort, "python"), Program(table, "python")]
@@ -158,6 +160,7 @@ def test_a_sort_and_a_hash_table_are_told_apart(estimator: EmpiricalEstimator) -
 def test_two_variables(estimator: EmpiricalEstimator) -> None:
     plan = infer("3 2\n5 6 7\n1 9\n")
     assert plan is not None
+    plan = replace(plan, shapes=("random",), maxima={"n": 2000, "m": 2000})
     source = "input()\na = input().split()\nb = input().split()\n"
     source += "print(sum(1 for x in a for y in b if x == y))\n"
     estimate = estimator.estimate([Program(source, "python")], [plan])[0]
