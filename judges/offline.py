@@ -49,6 +49,7 @@ class Report:
         redone: Results removed in order to be made again.
         seconds: Wall time by leaf path; the whole job under "".
         stopped: Ended by the user before it was done.
+        problem: A leaf that failed too often over the whole of this run; empty where none did.
     """
 
     summary: Summary
@@ -59,12 +60,14 @@ class Report:
     redone: int
     seconds: Mapping[str, float]
     stopped: bool
+    problem: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """For `--json`."""
         counts = {name: getattr(self, name) for name in _COUNTS}
         return counts | {
             "stopped": self.stopped,
+            "problem": self.problem,
             "seconds": dict(self.seconds),
             "summary": self.summary.to_json(),
         }
@@ -113,7 +116,10 @@ class OfflineJob:
 
     def __post_init__(self) -> None:
         self.label = self.label or str(self.input)
-        if self.output.exists() and self.output.resolve() == self.input.resolve():
+        limit = self.max_error_rate
+        if limit is not None and not 0 <= limit <= 1:
+            raise ConfigError(f"max_error_rate must lie in [0, 1], got {limit}")
+        if self.output.exists() and self.input.exists() and self.output.samefile(self.input):
             raise ConfigError(f"--output {self.output} is the input; give it another name")
 
     def select(self, known: Mapping[Any, bool], listener: Listener) -> Selection:
@@ -142,7 +148,8 @@ class OfflineJob:
         Raises:
             ConfigError: The output cannot be used (see `ResultFile` and `refuse_other`).
             DataError: The input is damaged, or a row is bad where `strict`.
-            RewardError: A leaf failed too often, or the reward broke its contract.
+            RewardError: A leaf failed too often so far, or the reward broke its contract. A leaf of
+                which that is only known at the end stands in the report.
         """
         start = time.perf_counter()
         with ResultFile(self.output, resume=self.resume) as results:
@@ -158,7 +165,7 @@ class OfflineJob:
             try:
                 manifest.write(manifest_path(self.output))
                 stopped = run.go()
-                state = "stopped" if stopped else "done"
+                state = "stopped" if stopped else "failed" if run.budget.problem() else "done"
             finally:
                 run.seconds[""] = time.perf_counter() - start
                 report = run.report(redone, stopped=state == "stopped")
@@ -214,8 +221,12 @@ class _Run:
     already: int = 0
     seconds: dict[str, float] = field(default_factory=dict)
     summary: Summary = field(init=False)
+    budget: ErrorBudget = field(init=False)
 
     def __post_init__(self) -> None:
+        job = self.job
+        limit = job.reward.max_error_rate if job.max_error_rate is None else job.max_error_rate
+        self.budget = ErrorBudget(job.reward, limit)
         self.summary = Summary(list(self.job.reward.leaves()))
         for row in finished_rows(self.job.output):
             self.summary.add(row)
@@ -225,15 +236,13 @@ class _Run:
     def go(self) -> bool:
         """Score batch after batch; whether the user stopped it."""
         job = self.job
-        limit = job.reward.max_error_rate if job.max_error_rate is None else job.max_error_rate
-        budget = ErrorBudget(job.reward, limit)
         self.listener.started(self.selection.count, self.already)
         try:
             for batch in read_ahead(self._batches()):
                 found = score_batch(job.reward, batch)
                 for bad in found.bad:
                     job._complain(bad, self.listener)
-                budget.charge([score for _, score in found.scored])
+                self.budget.charge([score for _, score in found.scored])
                 rows = [{"id": row.id, **score.to_json()} for row, score in found.scored]
                 self.results.append(rows)
                 for output in rows:
@@ -258,6 +267,7 @@ class _Run:
             redone,
             self.seconds,
             stopped,
+            self.budget.problem(),
         )
 
     def _batches(self) -> Iterator[list[Row]]:

@@ -13,6 +13,7 @@ import contextlib
 import fcntl
 import json
 import os
+import stat
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -25,6 +26,7 @@ from assay.judges.strict_json import encode_line
 #: Flushes are at least so far apart: a fast reward would otherwise wait for the disk alone.
 FLUSH_EVERY_S = 0.2
 _CHUNK = 1 << 16
+_START = b'{"id": '  # how every result begins
 
 
 class ResultFile:
@@ -105,13 +107,17 @@ class ResultFile:
         kept, dropped = target.with_name(target.name + ".tmp"), 0
         with kept.open("wb") as file:
             fcntl.flock(file.fileno(), fcntl.LOCK_EX)
-            for line, row in _finished_lines(self.path):
-                if unwanted(row):
-                    dropped += 1
-                else:
-                    file.write(line)
-            file.flush()
-            os.fsync(file.fileno())
+            try:
+                for line, row in _finished_lines(self.path):
+                    if unwanted(row):
+                        dropped += 1
+                    else:
+                        file.write(line)
+                file.flush()
+                os.fsync(file.fileno())
+            except BaseException:
+                kept.unlink()
+                raise
             if not dropped:
                 kept.unlink()
                 return 0
@@ -136,6 +142,12 @@ class ResultFile:
                 break
             end = start
         if end < self._size:
+            torn = os.pread(self._file, len(_START), end).rstrip(b"\0")  # a power cut leaves zeros
+            if torn != _START[: len(torn)]:
+                self.close()
+                raise ConfigError(
+                    f"{self.path} does not end in a result of `assay score`; give another --output"
+                )
             os.ftruncate(self._file, end)
             os.fsync(self._file)
             self._size = end
@@ -175,6 +187,9 @@ def _open_locked(path: Path) -> int:
         file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
     except OSError as error:
         raise ConfigError(f"cannot write {path}: {error.strerror}") from error
+    if not stat.S_ISREG(os.fstat(file).st_mode):
+        os.close(file)
+        raise ConfigError(f"{path} is no plain file, and results are continued and locked in one")
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         same = os.fstat(file).st_ino == path.stat().st_ino

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import signal
 import sys
@@ -20,6 +21,7 @@ from assay.judges.summary_table import print_summary
 
 def dry_run(job: OfflineJob, *, json_file: Path | None, quiet: bool) -> int:
     """Say what `job` would do; its exit code."""
+    _print_anything()
     with Terminal(Console(stderr=True), quiet=quiet) as listener:
         planned = plan(job, listener)
     if json_file is not None:
@@ -34,6 +36,7 @@ def run(job: OfflineJob, *, json_file: Path | None, quiet: bool) -> int:
 
     SIGINT and SIGTERM (a cluster's warning before it kills) end it in good order.
     """
+    _print_anything()
     signal.signal(signal.SIGTERM, _interrupt)
     listener = Terminal(Console(stderr=True), quiet=quiet)
     try:
@@ -61,7 +64,19 @@ def run(job: OfflineJob, *, json_file: Path | None, quiet: bool) -> int:
             f"in {job.output}; continue with the same command and --resume",
             file=sys.stderr,
         )
-    return int(report.stopped)
+    if report.problem:
+        print(
+            f"assay: {report.problem}; mend the cause and score those rows again with the same "
+            "command and --retry-failed",
+            file=sys.stderr,
+        )
+    return int(report.stopped or bool(report.problem))
+
+
+def _print_anything() -> None:
+    """A table whose bars or file names the terminal cannot show must not fail a finished job."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")
 
 
 def _closing(report: Report, job: OfflineJob) -> str:

@@ -11,6 +11,9 @@ from assay.errors import AssayError, DataError, RewardError
 from assay.judges.rows import BadRow, Row
 from assay.reward import Reward, Score
 
+#: A running job is not ended by fewer failures of a leaf.
+FEWEST = 8
+
 
 @dataclass
 class BatchScores:
@@ -49,31 +52,45 @@ def score_batch(reward: Reward, rows: Sequence[Row]) -> BatchScores:
 
 @dataclass
 class ErrorBudget:
-    """Failures per leaf over a whole job; one that fails too often ends it."""
+    """Failures per leaf over a whole job; one that fails too often ends it.
+
+    One failure in the first row is all of them so far and says little: a running job ends from
+    `FEWEST` failures on, a finished one is judged by all its rows.
+    """
 
     reward: Reward
     limit: float
     asked: Counter[str] = field(default_factory=Counter)
     failed: Counter[str] = field(default_factory=Counter)
+    notes: dict[str, str] = field(default_factory=dict)
 
     def charge(self, scores: Sequence[Score]) -> None:
         """Count a batch.
 
         Raises:
-            RewardError: A leaf failed on more than `limit` of the rows it was asked to score.
+            RewardError: A leaf failed on more than `limit` of the rows it was asked to score, and
+                at least `FEWEST` times.
         """
         for path in self.reward.leaves():
             leaf = leaf_scores(scores, path)
             failures = [score for score in leaf if score.status == "failed"]
             self.asked[path] += sum(score.status not in ("skipped", "gated") for score in leaf)
             self.failed[path] += len(failures)
-            if failures and self.failed[path] > self.limit * self.asked[path]:
+            if failures:
+                self.notes[path] = failures[0].note
+        if problem := self.problem(FEWEST):
+            raise RewardError(problem)
+
+    def problem(self, fewest: int = 1) -> str:
+        """Which leaf failed too often, at least `fewest` times; empty where none did."""
+        for path, failed in self.failed.items():
+            if failed >= fewest and failed > self.limit * self.asked[path]:
                 where = f"{self.reward.name}/{path}" if path else self.reward.name
-                raise RewardError(
-                    f"reward {where!r} failed on {self.failed[path]} of the {self.asked[path]} "
-                    f"rows it was asked to score (--max-error-rate {self.limit:g}): "
-                    f"{failures[0].note}"
+                return (
+                    f"reward {where!r} failed on {failed} of the {self.asked[path]} rows it was "
+                    f"asked to score (--max-error-rate {self.limit:g}): {self.notes[path]}"
                 )
+        return ""
 
 
 def _score_units(reward: Reward, units: list[list[Row]], found: BatchScores) -> None:
@@ -113,9 +130,9 @@ def _set_aside(unit: list[Row], culprit: Row, reason: str, found: BatchScores) -
 def _evaluate(reward: Reward, rows: Sequence[Row]) -> list[Score]:
     try:
         return reward.evaluate([row.sample for row in rows])
-    except (AssayError, ImportError):
+    except (AssayError, ImportError, KeyboardInterrupt):
         raise
-    except Exception as error:
+    except BaseException as error:  # SystemExit too: it would end the job as if all were done
         lines = sorted(row.line for row in rows)
         raise RewardError(
             f"reward {reward.name!r} raised {type(error).__name__}: {error}, on lines {lines[0]} "

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from assay.errors import ConfigError
+
 
 @contextmanager
 def spooled(name: str) -> Iterator[tuple[Path, str]]:
@@ -16,6 +18,8 @@ def spooled(name: str) -> Iterator[tuple[Path, str]]:
     if name != "-":
         yield Path(name), name
         return
+    if sys.stdin is None:
+        raise ConfigError("--input - reads stdin, which is closed; name a file")
     with tempfile.NamedTemporaryFile(prefix="assay-stdin-") as file:
         shutil.copyfileobj(sys.stdin.buffer, file)
         file.flush()

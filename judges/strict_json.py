@@ -8,7 +8,7 @@ A reward's evidence may hold more than JSON can say. The rule, applied only wher
 - mapping keys become text; a dataclass becomes an object of its fields; an enum its value;
 - bytes become text (UTF-8, other bytes as `\xNN`);
 - paths, dates and anything else become `str(value)`, cut at 1,000 characters;
-- what is nested deeper than 64 levels becomes `"..."`.
+- what is nested deeper than 64 levels, or twice inside itself, becomes `"..."`.
 """
 
 from __future__ import annotations
@@ -40,8 +40,12 @@ def encode_line(value: Any) -> bytes:
         return json.dumps(json.loads(text)).encode() + b"\n"
 
 
-def plain(value: Any, depth: int = 0) -> Any:
+def plain(value: Any, above: tuple[int, ...] = ()) -> Any:
     """`value` as JSON values, by the rule of this module.
+
+    Args:
+        value: Anything.
+        above: Identities of what it is nested in.
 
     >>> plain({1: {2.5, 1.5}, "raw": b"ok"})
     {'1': [1.5, 2.5], 'raw': 'ok'}
@@ -49,28 +53,29 @@ def plain(value: Any, depth: int = 0) -> Any:
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, enum.Enum):
-        return plain(value.value, depth + 1)
+        return plain(value.value, (*above, id(value)))
     if isinstance(value, str):
         return str(value)
     if isinstance(value, int):
         return _whole(int(value))
     if isinstance(value, float):
         return _real(float(value))
-    if depth > DEPTH:
+    if len(above) > DEPTH or above.count(id(value)) > 1:
         return "..."
+    above = (*above, id(value))
     if isinstance(value, Mapping):
-        return {_key(k): plain(v, depth + 1) for k, v in value.items()}
+        return {_key(k): plain(v, above) for k, v in value.items()}
     if isinstance(value, bytes | bytearray | memoryview):
         return bytes(value).decode("utf-8", "backslashreplace")
     if isinstance(value, Set):
-        return sorted((plain(v, depth + 1) for v in value), key=lambda v: json.dumps(v))
+        return sorted((plain(v, above) for v in value), key=lambda v: json.dumps(v))
     if isinstance(value, Sequence):
-        return [plain(v, depth + 1) for v in value]
+        return [plain(v, above) for v in value]
     if is_dataclass(value) and not isinstance(value, type):
-        return {f.name: plain(getattr(value, f.name), depth + 1) for f in fields(value)}
+        return {f.name: plain(getattr(value, f.name), above) for f in fields(value)}
     to_list = getattr(value, "tolist", None)
     if callable(to_list) and not isinstance(value, type):
-        return plain(to_list(), depth + 1)
+        return plain(to_list(), above)
     return str(value)[:LONGEST]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -99,6 +99,20 @@ class PassRate(Reward):
                 f"reward {self.name!r} needs a dataset column {self.column!r}, or the columns of "
                 f"a data set that assay.rewards.row_formats knows; the dataset has {sorted(names)}"
             )
+
+    def cost(self, samples: Sequence[Sample]) -> Mapping[str, float]:
+        """Programs to run, and their tests; of a completion without code none.
+
+        Raises:
+            DataError: As `score` does.
+        """
+        rows = [self._tests(sample, index) for index, sample in enumerate(samples)]
+        tests = [
+            len(row.cases)
+            for sample, row in zip(samples, rows, strict=True)
+            if row.cases and self._program(sample, row)[0] is not None
+        ]
+        return {"programs": len(tests), "tests": sum(tests)}
 
     def score(self, samples: Sequence[Sample]) -> list[Score]:
         """Read all tests, then run all programs in one batch."""

@@ -134,9 +134,15 @@ def score(
     except ConfigError as error:
         _wrong_usage(error)
     if input != "-" and not Path(input).is_file():
-        _wrong_usage(f"--input: there is no file {input}")
-    if not output.parent.is_dir():
-        _wrong_usage(f"--output: there is no folder {output.parent}")
+        found = "is no plain file; pipe it into --input -" if Path(input).exists() else ""
+        _wrong_usage(f"--input: {input} {found}" if found else f"--input: there is no file {input}")
+    for option, path in (("--output", output), ("--json", json_file)):
+        if path is not None and not path.parent.is_dir():
+            _wrong_usage(f"{option}: there is no folder {path.parent}")
+    if str(output) == "-":
+        _wrong_usage("--output must name a file: results are continued in it")
+    if json_file is not None and json_file.resolve() in (output.resolve(), Path(input).resolve()):
+        _wrong_usage(f"--json {json_file} is the input or the output; give it another name")
     loaded = load_reward(reward)
     from assay.judges import score_command
     from assay.judges.offline import OfflineJob

@@ -20,6 +20,9 @@ ALIASES: dict[str, frozenset[str]] = {
     "rust": frozenset({"rust", "rs"}),
 }
 
+#: A closing fence stands at most so many columns right of its opening one, as in CommonMark: one in
+#: an indented docstring belongs to the code.
+DEEPEST = 3
 _FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})(.*)")
 _TAG = re.compile(r"[\w+#]+")
 
@@ -73,6 +76,7 @@ def code_blocks(text: str) -> list[CodeBlock]:
             match
             and match[1][0] == fence[0]
             and len(match[1]) >= len(fence)
+            and match.start(1) <= indent + DEEPEST
             and not match[2].strip()
         ):
             blocks.append(CodeBlock(tag, "\n".join(lines), closed=True))

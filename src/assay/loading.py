@@ -98,14 +98,14 @@ def _import_module(name: str, label: str = "") -> ModuleType:
         return importlib.import_module(name)
     except ConfigError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # a script may exit where it is no main program
         place = _line_of(error, label)
         raise ConfigError(
             f"cannot import {label or name}{place}: {type(error).__name__}: {error}"
         ) from error
 
 
-def _line_of(error: Exception, label: str) -> str:
+def _line_of(error: BaseException, label: str) -> str:
     """The line of the file itself at which its import failed."""
     line = getattr(error, "lineno", None) if isinstance(error, SyntaxError) else None
     trace = error.__traceback__

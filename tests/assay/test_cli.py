@@ -159,6 +159,9 @@ def test_a_missing_column_says_what_to_do(tmp_path: Path) -> None:
         (["--input", "-", "--max-error-rate", "2"], "--max-error-rate"),
         (["--input", "-", "--reward", "no_colon"], "--reward must be FILE.py:attr"),
         (["--input", "-", "--output", "no/such/folder/out.jsonl"], "there is no folder"),
+        (["--input", "-", "--json", "no/such/folder/s.json"], "--json: there is no folder"),
+        (["--input", "-", "--output", "-"], "--output must name a file"),
+        (["--input", "/dev/null"], "pipe it into --input -"),
         (["--input", "-", "--nonsense"], "--nonsense"),
         ([], "--input"),
     ],
@@ -177,6 +180,50 @@ def test_a_reward_that_cannot_be_loaded_exits_1(tmp_path: Path, rows: Path) -> N
         "assay: json:loads must be a Reward, got function; subclass assay.rewards.Reward and name "
         "an instance\n"
     )
+
+
+def test_a_script_that_exits_when_imported_is_no_success(tmp_path: Path, rows: Path) -> None:
+    (tmp_path / "script_that_exits.py").write_text("import sys\nsys.exit(0)\n")
+    done = score(tmp_path, "--input", rows, "--reward", tmp_path / "script_that_exits.py:reward")
+    assert done.returncode == 1
+    assert "script_that_exits.py (line 2): SystemExit: 0" in done.stderr
+
+
+@pytest.mark.parametrize("name", ["in.jsonl", "out.jsonl"])
+def test_the_summary_does_not_overwrite_rows_or_results(
+    tmp_path: Path, rows: Path, name: str
+) -> None:
+    before = rows.read_bytes()
+    done = score(tmp_path, "--input", rows, "--json", tmp_path / name)
+    assert done.returncode == 2
+    assert "is the input or the output" in done.stderr
+    assert rows.read_bytes() == before
+
+
+def test_failures_at_the_end_exit_1_after_the_table(tmp_path: Path, rows: Path) -> None:
+    done = score(tmp_path, "--input", rows, "--limit", "3", ASSAY_TEST_DOWN="1")
+    assert done.returncode == 1
+    assert "3 rows scored" in done.stderr and "number" in done.stdout
+    assert "'reward/number' failed on 3 of the 3 rows" in done.stderr
+    assert "--retry-failed" in done.stderr
+
+
+def test_a_terminal_that_cannot_show_the_table_fails_no_job(tmp_path: Path, rows: Path) -> None:
+    done = score(tmp_path, "--input", rows, PYTHONIOENCODING="ascii")
+    assert done.returncode == 0, done.stderr
+    assert "mean" in done.stdout
+
+
+def test_a_closed_stdin_is_told(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "assay", "score", "--reward", TOYS, "--input", "-"]
+    done = subprocess.run(
+        ["bash", "-c", '"$@" <&-', "bash", *command, "--output", str(tmp_path / "out.jsonl")],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 1
+    assert done.stderr == "assay: --input - reads stdin, which is closed; name a file\n"
 
 
 def test_debug_shows_the_traceback(tmp_path: Path, rows: Path) -> None:

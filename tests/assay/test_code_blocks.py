@@ -37,6 +37,8 @@ def block(code: str, tag: str = "python", fence: str = "```") -> str:
         ("```python print(1)```", []),  # inline code, not a fence
         ("say ```python\nx\n```", [("", "", False)]),  # a fence begins its line
         ("```python\nx\n``` end\n```", [("python", "x\n``` end", True)]),
+        ("```python\nx\n    ```\ny\n```", [("python", "x\n    ```\ny", True)]),  # a docstring's
+        ("  ```python\n  x\n     ```", [("python", "x", True)]),
         ("```a\n1\n```\n```b\n2\n```", [("a", "1", True), ("b", "2", True)]),
     ],
 )

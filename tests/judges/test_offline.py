@@ -19,7 +19,7 @@ from assay.judges.manifest import manifest_path
 from assay.judges.offline import OfflineJob, Report
 from assay.judges.plan import plan
 from assay.judges.selection import Shard
-from assay.rewards import Reward
+from assay.rewards import Reward, Sample, Score
 from tests.judges import toy_rewards
 
 TOYS = Path(toy_rewards.__file__)
@@ -165,9 +165,9 @@ def test_too_many_failures_end_the_job_and_a_resume_mends_it(
     monkeypatch.setenv("ASSAY_TEST_DOWN", "1")
     with pytest.raises(
         RewardError,
-        match=r"'reward/number' failed on 5 of the 5 rows .*max-error-rate 0\.5.*divider is down",
+        match=r"'reward/number' failed on 8 of the 8 rows .*max-error-rate 0\.5.*divider is down",
     ):
-        run(tmp_path, batch_size=5)
+        run(tmp_path, batch_size=8)
     assert (tmp_path / "out.jsonl").read_bytes() == b""
     assert json.loads(manifest_path(tmp_path / "out.jsonl").read_text())["state"] == "failed"
     monkeypatch.delenv("ASSAY_TEST_DOWN")
@@ -445,3 +445,79 @@ def test_every_row_gets_one_result(tmp_path: Path) -> None:
     ids: Sequence[int] = [r["id"] for r in results(tmp_path / "out.jsonl")]
     assert ids == list(range(1, 322))
     assert report.to_json()["summary"]["total"]["rows"]["scored"] == 321
+
+
+class Exits(Reward):
+    name = "exits"
+
+    def score(self, samples: Sequence[Sample]) -> list[Score]:
+        raise SystemExit(0)
+
+
+def test_a_reward_that_exits_does_not_end_the_job_as_if_all_were_done(tmp_path: Path) -> None:
+    write_rows(tmp_path / "in.jsonl", 3)
+    with pytest.raises(RewardError, match=r"'exits' raised SystemExit: 0, on lines 1 to 3"):
+        run(tmp_path, Exits())
+
+
+def test_a_rare_leaf_that_fails_on_its_first_row_does_not_end_the_job(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_rows(tmp_path / "in.jsonl", 20)
+
+    class Mend(Notes):
+        def advanced(self, rows: int) -> None:
+            monkeypatch.delenv("ASSAY_TEST_DOWN", raising=False)
+
+    monkeypatch.setenv("ASSAY_TEST_DOWN", "1")
+    report = job(tmp_path, batch_size=4).run(Mend())
+    assert (report.written, report.problem) == (20, "")
+    assert run(tmp_path, retry_failed=True, resume=True).redone == 4
+
+
+def test_too_many_failures_are_told_at_the_end_where_they_are_few(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_rows(tmp_path / "in.jsonl", 7)
+    monkeypatch.setenv("ASSAY_TEST_DOWN", "1")
+    report = run(tmp_path)
+    assert "'reward/number' failed on 7 of the 7 rows" in report.problem
+    assert json.loads(manifest_path(tmp_path / "out.jsonl").read_text())["state"] == "failed"
+
+
+def test_a_linked_input_is_not_the_output(tmp_path: Path) -> None:
+    source = write_rows(tmp_path / "in.jsonl", 3)
+    (tmp_path / "link.jsonl").hardlink_to(source)
+    with pytest.raises(ConfigError, match="is the input"):
+        job(tmp_path, output=tmp_path / "link.jsonl")
+
+
+@pytest.mark.parametrize("rate", [-0.1, 1.5, float("nan")])
+def test_the_error_rate_is_a_share(tmp_path: Path, rate: float) -> None:
+    with pytest.raises(ConfigError, match=r"max_error_rate must lie in \[0, 1\]"):
+        job(tmp_path, max_error_rate=rate)
+
+
+@pytest.mark.parametrize("force", [False, True])
+def test_a_file_of_something_else_keeps_its_last_line(tmp_path: Path, force: bool) -> None:
+    write_rows(tmp_path / "in.jsonl", 3)
+    (tmp_path / "out.jsonl").write_text("my notes, without a newline")
+    with pytest.raises(ConfigError, match="does not end in a result"):
+        run(tmp_path, resume=True, force=force)
+    assert (tmp_path / "out.jsonl").read_text() == "my notes, without a newline"
+
+
+def test_zeros_after_a_power_cut_are_cut_off(tmp_path: Path) -> None:
+    write_rows(tmp_path / "in.jsonl", 3)
+    run(tmp_path)
+    whole = (tmp_path / "out.jsonl").read_bytes()
+    (tmp_path / "out.jsonl").write_bytes(whole[:-20].rpartition(b"\n")[0] + b"\n" + bytes(50))
+    run(tmp_path, resume=True)
+    assert (tmp_path / "out.jsonl").read_bytes() == whole
+
+
+def test_the_output_must_be_a_plain_file(tmp_path: Path) -> None:
+    write_rows(tmp_path / "in.jsonl", 3)
+    os.mkfifo(tmp_path / "out.jsonl")
+    with pytest.raises(ConfigError, match="is no plain file"):
+        run(tmp_path)

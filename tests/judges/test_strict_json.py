@@ -76,6 +76,27 @@ def test_a_cycle_ends() -> None:
     assert "..." in json.dumps(plain(loop))
 
 
+@pytest.mark.timeout(30)
+def test_a_graph_of_cycles_does_not_unfold() -> None:
+    """A node that knows its parent and its many children, as trees do."""
+
+    @dataclass
+    class Node:
+        parent: Any
+        children: list[Any]
+
+    root = Node(None, [])
+    root.children = [Node(root, []) for _ in range(10)]
+    row = roundtrip({"info": root})
+    assert len(row["info"]["children"]) == 10
+    assert len(json.dumps(row)) < 20_000
+
+
+def test_what_stands_twice_side_by_side_is_written_twice() -> None:
+    shared = {1, 2}
+    assert plain([shared, shared]) == [[1, 2], [1, 2]]
+
+
 def test_a_number_too_long_to_write_becomes_text() -> None:
     assert roundtrip({"n": 10**5000})["n"].startswith("0x")
     assert roundtrip({"n": 10**50}) == {"n": 10**50}

@@ -266,3 +266,12 @@ def test_a_rows_own_checker_and_comparison() -> None:
     assert one("print(41)", tests=tests).value == 0.0
     tests = {"cases": [{"stdin": "", "expected": "0.3"}], "comparison": "floats"}
     assert one("print(0.1 + 0.2)", tests=tests).value == 1.0
+
+
+def test_cost_counts_programs_and_tests_without_running_any() -> None:
+    tests = json.dumps([{"stdin": "", "expected": "1"}] * 3)
+    rows = [sample(f"```python\n{i}\n```", tests=tests) for i in range(2)]
+    reward = PassRate()
+    assert reward.cost([*rows, sample("no code", tests=tests)]) == {"programs": 2, "tests": 6}
+    with pytest.raises(DataError, match="has no tests"):
+        reward.cost([sample("```python\n1\n```")])

@@ -107,6 +107,12 @@ def test_a_pickle_that_would_run_something_is_refused(capsys: pytest.CaptureFixt
     assert capsys.readouterr().out == ""
 
 
+@pytest.mark.parametrize("broken", [b"", b"\x80\x05h\x01.", b"\x80\x05r", b"(.", b"e.", b"\xff"])
+def test_a_broken_pickle_is_a_data_error(broken: bytes) -> None:
+    with pytest.raises(DataError, match="neither JSON nor LiveCodeBench's packed form"):
+        cases(private_test_cases=base64.b64encode(zlib.compress(broken)).decode())
+
+
 @pytest.mark.parametrize(
     ("row", "message"),
     [
