@@ -35,6 +35,7 @@ def draw(sections: Mapping[str, Sequence[Mapping[str, Any]]], path: Path) -> Non
     from matplotlib import pyplot
 
     matplotlib.rcParams["svg.hashsalt"] = "assay"
+    matplotlib.rcParams["svg.fonttype"] = "none"
     matplotlib.rcParams["font.size"] = 9
     figure, axes = pyplot.subplots(
         len(sections), len(PANELS), figsize=(13.5, 3.1 * len(sections)), squeeze=False
