@@ -112,6 +112,14 @@ class Monitored(Reward):
         path: File to append to.
 
     Monitor the outermost reward: only its call reaches the trainer's log.
+
+    Example:
+        >>> from assay.rewards import Length
+        >>> seen = {}
+        >>> reward = Monitored(Length(target=2))
+        >>> _ = reward(completions=["a", "a b", "a b c d e f"], log_metric=seen.__setitem__)
+        >>> seen["monitored/monitor/rows"]
+        3.0
     """
 
     reward: Reward

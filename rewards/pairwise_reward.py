@@ -40,6 +40,19 @@ class PairwiseReward(Reward):
 
     Raises:
         DataError: A row's reference is empty or of another form.
+
+    Example:
+        >>> from assay.judge import Judge, Verdict
+        >>> class Shorter(Judge):
+        ...     def compare(self, pairs):
+        ...         gaps = [len(p.b[-1].content) - len(p.a[-1].content) for p in pairs]
+        ...         return [Verdict("A" if gap > 0 else "B", float(gap > 0)) for gap in gaps]
+        ...
+        ...     def fingerprint(self):
+        ...         return "shorter"
+        >>> reward = PairwiseReward(Shorter())
+        >>> reward(completions=["4", "It is four."], prompts=["2 + 2?"] * 2, reference=["four"] * 2)
+        [1.0, 0.0]
     """
 
     model: Judge

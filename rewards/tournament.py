@@ -42,6 +42,19 @@ class TournamentReward(Reward):
         aggregate: See above.
 
     Identical rollouts meet nobody twice over: they share one entry and one reward.
+
+    Example:
+        >>> from assay.judge import Judge, Verdict
+        >>> class Shorter(Judge):
+        ...     def compare(self, pairs):
+        ...         gaps = [len(p.b[-1].content) - len(p.a[-1].content) for p in pairs]
+        ...         return [Verdict("A" if gap > 0 else "B", float(gap > 0)) for gap in gaps]
+        ...
+        ...     def fingerprint(self):
+        ...         return "shorter"
+        >>> reward = TournamentReward(Shorter(), mode="hard")
+        >>> reward(completions=["4", "It is four.", "four"], prompts=["2 + 2?"] * 3, uid=["p"] * 3)
+        [1.0, 0.0, 0.5]
     """
 
     model: Judge
