@@ -96,14 +96,18 @@ class Meter:
                 return wire.CPU
             if self.memory:
                 return wire.NONE
-        live_ns, resident = _tree(self._names())
+        names = self._names()
+        live_ns, resident = _tree(names)
         total = live_ns + reaped_ns + self.lost_ns
         if total < self.total_ns:  # a process vanished that nobody waited for
             self.lost_ns += self.total_ns - total
             total = self.total_ns
         self.total_ns = total
         if not self.memory:
-            self.highest = max(self.highest, resident + self.used())
+            files = self.used()
+            if resident + files > self.limit:  # forks share pages: count each once before judging
+                resident = _proportional(names) or resident
+            self.highest = max(self.highest, resident + files)
             if self.highest > self.limit:
                 return wire.MEMORY
         return wire.CPU if total > cpu_ns else wire.NONE
@@ -152,3 +156,18 @@ def _tree(names: list[str]) -> tuple[int, int]:
         ticks += sum(map(int, fields[11:15]))
         pages += int(fields[21])
     return ticks * _TICK_NS, pages * _PAGE
+
+
+def _proportional(names: list[str]) -> int:
+    """Resident bytes of processes, shared pages divided among them; 0 if unknown."""
+    total = 0
+    for name in names:
+        try:
+            with open(f"/proc/{name}/smaps_rollup", "rb", buffering=0) as file:
+                text = file.read(4096)
+        except OSError:
+            continue
+        where = text.find(b"\nPss:")
+        if where >= 0:
+            total += int(text[where + 5 :].split(None, 1)[0]) * 1024
+    return total

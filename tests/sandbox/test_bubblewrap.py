@@ -327,3 +327,18 @@ def test_packages_are_shown_on_request_only(tmp_path):
         assert "ModuleNotFoundError" in numpy.tests[0].reason
     with pytest.raises(ConfigError, match="must name directories"):
         Bubblewrap(python_path=("/nonexistent",))
+
+
+def test_pages_that_forks_share_are_counted_once_without_a_cgroup():
+    source = (
+        "import os, time\nx = bytearray(b'1') * (100 << 20)\n"
+        "for _ in range(4):\n    if os.fork() == 0:\n        time.sleep(0.5)\n        os._exit(0)\n"
+        "for _ in range(4):\n    os.wait()\n" + ADD
+    )
+    limits = Limits(memory_mb=256)
+    with Bubblewrap(workers=1, cgroups=False) as box:
+        shared = box.run([job(source, TESTS[:1], limits=limits)])[0]
+        assert shared.verdict is Verdict.AC, shared.tests[0]
+        assert shared.isolation["memory"] == "rlimits and polling"
+        written = source.replace("        time.sleep", "        y = bytes(x)\n        time.sleep")
+        assert box.run([job(written, TESTS[:1], limits=limits)])[0].verdict is Verdict.MLE
