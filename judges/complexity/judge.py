@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol, runtime_checkable
 
-from assay.errors import ConfigError, DataError, JudgeError, SandboxError
+from assay.errors import ConfigError, ContractError, DataError, JudgeError, SandboxError
 from assay.fingerprint import Fingerprinted, configuration_fingerprint, fingerprint_of
 from assay.judge import Estimate
 from assay.judges.complexity.expression import Expression, parse
@@ -41,7 +41,8 @@ class ComplexityJudge:
     nothing is averaged. An estimator that cannot work (sandbox or model down) is passed over and
     flagged; if none can tell, the estimate is undecided.
 
-    Equal programs (up to comments, strings, names and white space) are judged once and remembered.
+    Equal programs (up to comments, strings, names and white space) are judged once and remembered,
+    unless an estimator was down or the budget cut the judgement short.
 
     Args:
         estimators: Cheapest first.
@@ -65,6 +66,11 @@ class ComplexityJudge:
     __hash__ = None  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
+        if not isinstance(self.estimators, Sequence):
+            raise ConfigError(
+                "ComplexityJudge.estimators must be a sequence of estimators, got "
+                f"{type(self.estimators).__name__}"
+            )
         estimators = tuple(self.estimators)
         if not estimators:
             from assay.judges.complexity.static import StaticEstimator
@@ -111,6 +117,7 @@ class ComplexityJudge:
                 fresh[key] = program
         opinions: dict[tuple[str, ...], list[Estimate]] = {key: [] for key in fresh}
         troubles: list[str] = []
+        cut: set[tuple[str, ...]] = set()  # still unsure when the time was up
         for position, estimator in enumerate(self.estimators):
             least = 2 if self.cross_check else 1
             asked = [
@@ -119,13 +126,21 @@ class ComplexityJudge:
                 if position < least or _combined(opinions[key]).confidence < self.confident
             ]
             late = self.budget_s is not None and time.monotonic() - start >= self.budget_s
-            if not asked or (late and position > 0):
+            if not asked:
+                break
+            if late and position > 0:
+                cut.update(asked)
                 break
             try:
                 answers = estimator.estimate([fresh[key] for key in asked])
             except (JudgeError, SandboxError) as error:
                 troubles.append(f"{type(estimator).__name__} could not work: {error}")
                 continue
+            if len(answers) != len(asked):
+                raise ContractError(
+                    f"{type(estimator).__name__}.estimate gave {len(answers)} estimates for "
+                    f"{len(asked)} programs"
+                )
             for key, answer in zip(asked, answers, strict=True):
                 opinions[key].append(answer)
         if troubles and not all(opinions.values()):
@@ -133,7 +148,8 @@ class ComplexityJudge:
         for key in fresh:
             estimate = _combined(opinions[key])
             known[key] = replace(estimate, flags=(*estimate.flags, *troubles))
-            if not troubles and not any(opinion.failed for opinion in opinions[key]):
+            failed = any(opinion.failed for opinion in opinions[key])
+            if not (troubles or failed or key in cut):
                 _CACHE.put(key, estimate)
         return [known[key] for key in keys]
 

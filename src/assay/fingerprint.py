@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import enum
+import functools
 import hashlib
 import inspect
 from collections.abc import Mapping, Set
 from dataclasses import fields, is_dataclass
 from pathlib import Path
+from types import CodeType, FunctionType
 from typing import Any, Protocol, runtime_checkable
 
 from assay._version import __version__
@@ -24,9 +27,10 @@ class Fingerprinted(Protocol):
 def fingerprint_of(value: object) -> str:
     """A hexadecimal hash of a configuration value, stable over processes and machines.
 
-    Plain data, NumPy arrays, files (by content), dataclasses (by class and fields, those whose
-    metadata says `fingerprint: False` left out), functions (by name and source) and objects with
-    a `fingerprint()` method can be hashed.
+    Plain data, enums, NumPy arrays, files (by content), dataclasses (by class and fields, those
+    whose metadata says `fingerprint: False` left out), functions and methods (by name, source,
+    defaults and what they close over, but not the globals they read) and objects with a
+    `fingerprint()` method can be hashed.
 
     Raises:
         ConfigError: Anything else, named by its type.
@@ -76,7 +80,16 @@ def _update_settings(digest: Any, value: object) -> None:
 
 
 def _update(digest: Any, value: object) -> None:
-    if value is None or isinstance(value, bool | int | float | str | bytes):
+    if isinstance(value, enum.Enum):
+        _update(digest, ("enum", _qualified(type(value)), value.name))
+    elif type(value).__module__ == "numpy" and hasattr(value, "tobytes"):
+        array: Any = value  # numpy itself need not be loaded; its repr changes with its version
+        _update(digest, ("numpy", str(array.dtype), array.shape))
+        if array.dtype.hasobject:
+            _update(digest, array.tolist())
+        else:
+            digest.update(array.tobytes())
+    elif value is None or isinstance(value, bool | int | float | str | bytes):
         text = value if isinstance(value, bytes) else repr(value).encode()
         digest.update(f"{type(value).__name__}{len(text)}:".encode() + text)
     elif isinstance(value, Path):
@@ -101,10 +114,6 @@ def _update(digest: Any, value: object) -> None:
         for item in value:
             _update(digest, item)
         digest.update(b"]")
-    elif type(value).__module__ == "numpy" and hasattr(value, "tobytes"):
-        array: Any = value  # numpy itself need not be loaded
-        _update(digest, ("numpy", str(array.dtype), array.shape))
-        digest.update(array.tobytes())
     elif isinstance(value, type):
         digest.update(b"T" + _qualified(value).encode())
     elif isinstance(value, Fingerprinted):
@@ -112,13 +121,51 @@ def _update(digest: Any, value: object) -> None:
     elif is_dataclass(value):
         _update_settings(digest, value)
     elif inspect.isfunction(value):
-        digest.update(b"F" + _qualified(value).encode())
-        try:
-            digest.update(inspect.getsource(value).encode())
-        except (OSError, TypeError):
-            digest.update(value.__code__.co_code + repr(value.__code__.co_consts).encode())
+        _update_function(digest, value)
+    elif inspect.ismethod(value):
+        _update(digest, ("method", value.__func__, value.__self__))
+    elif inspect.isbuiltin(value):
+        _update(digest, ("builtin", value.__module__, value.__qualname__))
+    elif isinstance(value, functools.partial):
+        _update(digest, ("partial", value.func, value.args, value.keywords))
     else:
         raise ConfigError(
             f"cannot fingerprint a {_qualified(type(value))}; give it a method "
             "fingerprint() -> str that hashes what changes a score"
         )
+
+
+def _update_function(digest: Any, function: FunctionType) -> None:
+    digest.update(b"F" + _qualified(function).encode())
+    try:
+        digest.update(inspect.getsource(function).encode())
+        told = function.__name__ != "<lambda>"  # several may share a line
+    except (OSError, TypeError):
+        told = False
+    if not told:
+        _update_code(digest, function.__code__)
+    _update(digest, (function.__defaults__, function.__kwdefaults__))
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+        try:
+            content = cell.cell_contents
+        except ValueError:  # not bound yet
+            continue
+        _update(digest, name if content is function else (name, content))
+
+
+def _update_code(digest: Any, code: CodeType) -> None:
+    """What code does, without where it stands and without memory addresses."""
+    digest.update(code.co_code)
+    _update(digest, (code.co_names, code.co_varnames, code.co_freevars))
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            _update_code(digest, constant)
+        else:
+            _update(digest, _constant_text(constant))
+
+
+def _constant_text(constant: object) -> str:
+    if isinstance(constant, tuple | frozenset):
+        texts = [_constant_text(item) for item in constant]
+        return f"{type(constant).__name__}{texts if isinstance(constant, tuple) else sorted(texts)}"
+    return repr(constant)

@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+import enum
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -85,3 +88,67 @@ def test_arrays_count_by_type_shape_and_values() -> None:
     arrays = [np.zeros(4), np.zeros((2, 2)), np.zeros(4, dtype=np.float32), np.ones(4)]
     assert len({fingerprint_of(array) for array in arrays}) == 4
     assert fingerprint_of(np.arange(6)[::2]) == fingerprint_of(np.array([0, 2, 4]))
+
+
+def above(limit: int) -> Callable[[int], bool]:
+    def passes(value: int, slack: int = limit) -> bool:
+        return value > limit + slack
+
+    return passes
+
+
+def test_functions_count_by_what_they_close_over() -> None:
+    assert fingerprint_of(above(1)) == fingerprint_of(above(1))
+    assert fingerprint_of(above(1)) != fingerprint_of(above(2))
+
+
+def test_lambdas_on_one_line_differ() -> None:
+    several = [lambda x: x > 1, lambda x: x < 1, lambda x: x > 2, lambda x: x in ((1, 2), (3,))]
+    assert len({fingerprint_of(one) for one in several}) == 4
+
+
+def test_a_function_that_calls_itself() -> None:
+    def count(n: int) -> int:
+        return n and count(n - 1)
+
+    assert fingerprint_of(count) == fingerprint_of(count)
+
+
+def test_functions_without_source_have_one_print_in_every_process() -> None:
+    script = (
+        "from assay.fingerprint import fingerprint_of\n"
+        "def f(x):\n    return [y for y in {1, 2, 'a'} if (lambda z: z)(y)] + list(x or (1, ...))\n"
+        "print(fingerprint_of(f))"
+    )
+    prints = {
+        subprocess.run(
+            [sys.executable, "-c", script], capture_output=True, text=True, check=True
+        ).stdout
+        for _ in range(2)
+    }
+    assert len(prints) == 1
+
+
+class Colour(enum.Enum):
+    RED = 1
+    BLUE = 2
+
+
+@dataclass
+class Threshold:
+    at: float
+
+    def passes(self, value: float) -> bool:
+        return value > self.at
+
+
+def test_enums_methods_partials_and_builtins() -> None:
+    values: list[object] = [Colour.RED, Colour.BLUE, 1, len, max]
+    values += [Threshold(1).passes, Threshold(2).passes, partial(pow, 2), partial(pow, exp=2)]
+    values += [np.float64(1), np.float32(1), np.int64(1), 1.0]
+    assert len({fingerprint_of(value) for value in values}) == len(values)
+
+
+def test_arrays_of_objects_count_by_value_not_by_address() -> None:
+    one, other = (np.array([{"a": 1}, "b" * i], dtype=object) for i in (3, 3))
+    assert fingerprint_of(one) == fingerprint_of(other)

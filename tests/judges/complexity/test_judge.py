@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from assay.errors import ConfigError, JudgeError
+from assay.errors import ConfigError, ContractError, JudgeError
 from assay.judge import Estimate
 from assay.judges.complexity import ComplexityJudge, Program
 
@@ -147,3 +147,24 @@ def test_settings_are_checked_and_it_pickles() -> None:
     judge = ComplexityJudge((Says("n"),))
     assert pickle.loads(pickle.dumps(judge)) == judge
     assert ComplexityJudge((Says("n"),)).estimate([]) == []
+
+
+def test_a_judgement_that_the_budget_cut_short_is_not_remembered() -> None:
+    hasty, sure = Says("n", 0.5, "hasty"), Says("n^2", 0.9, "sure")
+    assert one(hasty, sure, budget_s=0.0).expression == "n"
+    assert one(hasty, sure).expression == "n^2"
+
+
+def test_estimators_are_checked() -> None:
+    with pytest.raises(ConfigError, match="must be a sequence of estimators, got Says"):
+        ComplexityJudge(Says("n"))  # type: ignore[arg-type]
+
+    class Short:
+        def estimate(self, programs: Sequence[Program]) -> list[Estimate]:
+            return []
+
+        def fingerprint(self) -> str:
+            return "short"
+
+    with pytest.raises(ContractError, match="Short.estimate gave 0 estimates for 1 programs"):
+        ComplexityJudge((Short(),)).estimate([PROGRAM])
