@@ -3,10 +3,12 @@
     python benchmarks/reward_models.py [--quick] [--json FILE] [--threads N]
 
 On a CPU, with a Llama of 16 M parameters built on the spot. The workload is 8 prompts of 512 tokens
-x 8 rollouts whose lengths are lognormal(5.5, 1.0), capped at 2,048, fixed seed; pairs are 3 of
-these prompts, every rollout against the first one in both orders. `--quick` takes half of the
+x 8 rollouts whose lengths are lognormal(5.5, 1.0), capped at 2,048, fixed seed; pairs are
+every rollout against the first of its prompt, in both orders. `--quick` takes half of the
 rollouts over the whole spread of lengths, the longest among them, and a quarter of every length;
-pairs are those of the prompt with the longest rollout.
+pairs are those of the prompt with the longest rollout. Padding and memory shrink with it, and so do
+the ratios: the goals are for the full workload, and `--quick` only says which errors and shares are
+wrong at any size.
 
 TRL 1.16 scores a generation batch in one forward pass padded to its longest row
 (`GRPOTrainer._calculate_rewards`: no micro-batches, no limit); the same call is timed here, in the
@@ -190,7 +192,11 @@ def pairwise(model: Any, rows: Rows) -> dict[str, float]:
         sequences.append([*prompt, *reference, *mark, *completion, *mark])
     engine = engine_for(model)
     ours, *our_time = timed(lambda: engine.score(sequences))
-    naive, *their_time = timed(lambda: padded_forward(model, sequences))
+    firsts, seconds = sequences[::2], sequences[1::2]  # one padded forward an order
+    halves, *their_time = timed(
+        lambda: (padded_forward(model, firsts), padded_forward(model, seconds))
+    )
+    naive = [score for both in zip(*halves, strict=True) for score in both]
     return {
         "pairs": len(sequences) / 2,
         "time_share_of_naive_wall": our_time[0] / their_time[0],
@@ -260,7 +266,7 @@ def main() -> int:
     room = memory(model, 12, 512) if arguments.quick else memory(model, 64, LONGEST)
     rows = workload(quick=arguments.quick)
     points = pointwise(model, rows)
-    pairs = pairwise(model, with_longest(rows) if arguments.quick else rows[:24])
+    pairs = pairwise(model, with_longest(rows) if arguments.quick else rows)
     large = three_billion()
     figures: list[tuple[str, float, str, bool]] = [
         (
@@ -295,13 +301,19 @@ def main() -> int:
             points["largest_error_against_one_by_one"] <= 1e-5,
         ),
     ]
+    by_size = {figures[i][0] for i in (0, 2, 3)} if arguments.quick else set()
     print(
         f"\n{size / 1e6:.1f} M parameters, {points['tokens']:.0f} tokens, {arguments.threads} "
         f"threads, {platform.processor() or platform.machine()}, torch {torch.__version__}"
     )
     for name, value, goal, reached in figures:
-        print(f"{name:52}{value:12.4g}   {goal:14}{'reached' if reached else 'MISSED'}")
+        word = "reached" if reached else "below it" if name in by_size else "MISSED"
+        print(f"{name:52}{value:12.4g}   {goal:14}{word}")
     print(f"{time.perf_counter() - start:.0f} s")
+    if by_size:
+        print(
+            "goals of throughput, pairs and memory are for the full workload: run without --quick"
+        )
     if arguments.json:
         report = {
             "quick": arguments.quick,
@@ -314,7 +326,7 @@ def main() -> int:
             "reached": {name: reached for name, _, _, reached in figures},
         }
         arguments.json.write_text(json.dumps(report, indent=2) + "\n")
-    return 0 if all(reached for *_, reached in figures) else 1
+    return 0 if all(reached or name in by_size for name, _, _, reached in figures) else 1
 
 
 if __name__ == "__main__":
