@@ -9,6 +9,7 @@ from assay.errors import ConfigError
 from assay.messages import THINK_CLOSE, THINK_OPEN, Message, Sample, Turn
 from assay.protocols import Protocol, canonical, protocol
 from assay.reward import Reward, Score
+from assay.settings import one_of
 
 #: Control tokens of common chat templates that no answer may contain.
 SPECIAL_TOKENS: tuple[str, ...] = (
@@ -84,7 +85,10 @@ class ChatFormat(Reward):
     def __post_init__(self) -> None:
         tokens = self.special_tokens
         object.__setattr__(self, "_protocol", protocol(self.protocol))
-        if isinstance(tokens, str) or not all(isinstance(t, str) and t for t in tokens):
+        one_of("ChatFormat.think_prefilled", self.think_prefilled, (None, False, True))
+        if not isinstance(tokens, tuple | list) or not all(
+            isinstance(t, str) and t for t in tokens
+        ):
             raise ConfigError(
                 f"special_tokens must be a sequence of non-empty texts, got {tokens!r:.80}"
             )

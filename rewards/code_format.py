@@ -9,6 +9,7 @@ from assay.code_blocks import extract_code
 from assay.fingerprint import fingerprint_of
 from assay.messages import Sample
 from assay.reward import Reward, Score
+from assay.settings import one_of
 from assay.syntax import parser_version, parses, require_language
 
 
@@ -54,6 +55,7 @@ class CodeFormat(Reward):
 
     def __post_init__(self) -> None:
         require_language(self.language)
+        one_of("CodeFormat.graded", self.graded, (False, True))
 
     def fingerprint(self) -> str:
         """Settings, and the parser's version."""

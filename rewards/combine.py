@@ -14,6 +14,7 @@ from assay.reward import Reward, Score, column_names
 from assay.rewards.composite import check_turns, derive, evaluate_rows, named
 from assay.rewards.ensemble import Ensemble
 from assay.rewards.mapped import Mapped
+from assay.settings import nonempty, one_of
 
 __all__ = ["Ensemble", "Mapped", "Route", "Term", "WeightedSum"]
 
@@ -48,12 +49,11 @@ class Term:
         weight = self.weight
         if isinstance(weight, bool) or not isinstance(weight, int | float):
             raise ConfigError(f"Term.weight must be a number, got {weight!r}")
+        if self.gate is not None:
+            nonempty("Term.gate", self.gate)
         if not math.isfinite(weight):
             raise ConfigError(f"Term.weight must be finite, got {weight}")
-        if self.on_missing not in ("propagate", "zero"):
-            raise ConfigError(
-                f"Term.on_missing must be one of {{'propagate', 'zero'}}, got {self.on_missing!r}"
-            )
+        one_of("Term.on_missing", self.on_missing, ("propagate", "zero"))
 
 
 @dataclass(frozen=True)
@@ -222,6 +222,9 @@ class Route(Reward):
 
     def __post_init__(self) -> None:
         routes = named(self.routes, "Route.routes", (Reward,))
+        nonempty("Route.column", self.column)
+        if self.default is not None and not isinstance(self.default, Reward):
+            raise ConfigError(f"Route.default must be a Reward, got {type(self.default).__name__}")
         if self.default is not None and "default" in routes:
             raise ConfigError("Route.routes has a route named 'default' beside default=; drop one")
         object.__setattr__(self, "routes", routes)

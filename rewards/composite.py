@@ -8,6 +8,7 @@ from typing import Any
 from assay.errors import ConfigError, ContractError, DataError
 from assay.messages import Sample
 from assay.reward import Reward, Score
+from assay.settings import common
 
 
 def named(mapping: Any, what: str, kinds: tuple[type, ...]) -> dict[str, Any]:
@@ -34,6 +35,8 @@ def derive(reward: Reward, span: tuple[float, float], children: Iterable[Reward]
     object.__setattr__(reward, "columns", frozenset().union(*(c.columns for c in children)))
     scope = "group" if any(child.scope == "group" for child in children) else "sample"
     object.__setattr__(reward, "scope", scope)
+    for one in (*children, reward):
+        common(one)
 
 
 def evaluate_rows(

@@ -11,7 +11,8 @@ from typing import Literal
 from assay.errors import ConfigError
 from assay.messages import Sample
 from assay.reward import Reward, Score
-from assay.rewards.composite import check_turns, derive
+from assay.rewards.composite import check_turns, derive, named
+from assay.settings import real
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,10 @@ class Ensemble(Reward):
     eos_token_ids: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
+        if not isinstance(self.members, Sequence):
+            raise ConfigError(
+                f"Ensemble needs a sequence of Rewards, got {type(self.members).__name__}"
+            )
         members = tuple(self.members)
         object.__setattr__(self, "members", members)
         if len(members) < 2 or not all(isinstance(member, Reward) for member in members):
@@ -55,13 +60,13 @@ class Ensemble(Reward):
         names = [member.name for member in members]
         if len(set(names)) < len(names):
             raise ConfigError(f"Ensemble members must have different names, got {names}; set name=")
+        named({member.name: member for member in members}, "Ensemble.members", (Reward,))
         if self.reduce not in ("mean", "min", "mean_minus_std"):
             raise ConfigError(
                 "Ensemble.reduce must be one of {'mean', 'min', 'mean_minus_std'}, got "
                 f"{self.reduce!r}"
             )
-        if not (math.isfinite(self.penalty) and self.penalty >= 0):
-            raise ConfigError(f"Ensemble.penalty must be finite and >= 0, got {self.penalty}")
+        real("Ensemble.penalty", self.penalty, 0)
         low = min(member.range[0] for member in members)
         high = max(member.range[1] for member in members)
         if self.reduce == "mean_minus_std" and self.penalty and math.isfinite(high - low):

@@ -9,7 +9,7 @@ from typing import Any
 from assay.errors import ConfigError
 from assay.messages import Sample
 from assay.reward import Reward, Score
-from assay.rewards.composite import derive
+from assay.rewards.composite import derive, named
 from assay.rewards.transforms import Transform, as_transform
 
 
@@ -38,6 +38,7 @@ class Mapped(Reward):
     def __post_init__(self) -> None:
         if not isinstance(self.reward, Reward):
             raise ConfigError(f"Mapped needs a Reward, got {type(self.reward).__name__}")
+        named({self.reward.name: self.reward}, "Mapped.reward", (Reward,))
         transform = as_transform(self.transform)
         derive(self, transform.image(self.reward.range), [self.reward])
         object.__setattr__(self, "_map", transform)

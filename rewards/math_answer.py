@@ -9,11 +9,12 @@ from decimal import Decimal
 from numbers import Real
 from typing import Any, Literal
 
-from assay.errors import ConfigError, DataError
+from assay.errors import DataError
 from assay.fingerprint import fingerprint_of
 from assay.messages import Sample
 from assay.reward import Reward, Score
 from assay.sandbox.process import BoundedWorker, CallFailure
+from assay.settings import nonempty, one_of, real, whole
 
 #: Without a box, only the end of an answer is searched.
 TAIL = 2000
@@ -66,10 +67,10 @@ class MathAnswer(Reward):
 
     def __post_init__(self) -> None:
         _math_verify_version()
-        if self.missing not in ("error", "skip"):
-            raise ConfigError(
-                f"MathAnswer.missing must be one of {{'error', 'skip'}}, got {self.missing!r}"
-            )
+        one_of("MathAnswer.missing", self.missing, ("error", "skip"))
+        nonempty("MathAnswer.column", self.column)
+        real("MathAnswer.wall_s", self.wall_s, 0)
+        whole("MathAnswer.workers", self.workers, 1)
         self._worker()
         needed = {self.column} if self.missing == "error" else set()
         object.__setattr__(self, "columns", frozenset(needed))

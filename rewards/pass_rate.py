@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from assay.code_blocks import extract_code
 from assay.errors import ConfigError, DataError
@@ -15,6 +15,8 @@ from assay.rewards.problem_tests import Tests
 from assay.rewards.row_formats import KNOWN_COLUMNS
 from assay.sandbox import Job, JudgeProgram, Limits, Result, Sandbox, Verdict, default_sandbox
 from assay.sandbox.job import Checker, Comparison
+from assay.sandbox.languages import LANGUAGES
+from assay.settings import nonempty, one_of, whole
 
 
 @dataclass(frozen=True)
@@ -75,13 +77,21 @@ class PassRate(Reward):
             raise ConfigError(
                 f"PassRate.sandbox must be a Sandbox or None, got {type(self.sandbox).__name__}"
             )
-        if self.bare not in (False, True, "continue"):
+        if not isinstance(self.limits, Limits):
+            raise ConfigError(f"PassRate.limits must be Limits, got {type(self.limits).__name__}")
+        one_of("PassRate.language", self.language, LANGUAGES)
+        one_of("PassRate.binary", self.binary, (False, True))
+        one_of("PassRate.bare", self.bare, (False, True, "continue"))
+        one_of("PassRate.comparison", self.comparison, get_args(Comparison))
+        one_of("PassRate.no_tests", self.no_tests, ("error", "skip"))
+        nonempty("PassRate.column", self.column)
+        if self.stop_after_failures is not None:
+            whole("PassRate.stop_after_failures", self.stop_after_failures, 1)
+        checker = self.checker
+        if not (checker is None or callable(checker) or isinstance(checker, JudgeProgram)):
             raise ConfigError(
-                f"PassRate.bare must be one of {{False, True, 'continue'}}, got {self.bare!r}"
-            )
-        if self.no_tests not in ("error", "skip"):
-            raise ConfigError(
-                f"PassRate.no_tests must be one of {{'error', 'skip'}}, got {self.no_tests!r}"
+                "PassRate.checker must be a function or a JudgeProgram, got "
+                f"{type(checker).__name__}"
             )
 
     def fingerprint(self) -> str:

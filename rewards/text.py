@@ -10,6 +10,7 @@ from typing import Literal
 from assay.errors import ConfigError, DataError
 from assay.messages import Sample
 from assay.reward import Reward, Score
+from assay.settings import one_of, whole
 
 
 @dataclass(frozen=True)
@@ -44,13 +45,14 @@ class Repetition(Reward):
     name: str = "repetition"
 
     def __post_init__(self) -> None:
-        _whole("Repetition.n", self.n, 1)
-        if not (math.isfinite(self.max_penalty) and self.max_penalty >= 0):
+        whole("Repetition.n", self.n, 1)
+        number = isinstance(self.max_penalty, int | float)
+        if not (number and math.isfinite(self.max_penalty) and self.max_penalty >= 0):
             raise ConfigError(
-                f"Repetition.max_penalty must be finite and >= 0, got {self.max_penalty}; "
+                f"Repetition.max_penalty must be finite and >= 0, got {self.max_penalty!r}; "
                 "the sign is the reward's own"
             )
-        _one_of("Repetition.unit", self.unit, ("word", "character"))
+        one_of("Repetition.unit", self.unit, ("word", "character"))
         object.__setattr__(self, "range", (0.0 - self.max_penalty, 0.0))
 
     def score(self, samples: Sequence[Sample]) -> list[Score]:
@@ -114,14 +116,14 @@ class Overlong(Reward):
     range = (-1.0, 0.0)
 
     def __post_init__(self) -> None:
-        _whole("Overlong.max_tokens", self.max_tokens, 1)
-        _whole("Overlong.cache_tokens", self.cache_tokens, 0)
+        whole("Overlong.max_tokens", self.max_tokens, 1)
+        whole("Overlong.cache_tokens", self.cache_tokens, 0)
         if self.cache_tokens > self.max_tokens:
             raise ConfigError(
                 f"Overlong.cache_tokens must be <= max_tokens, got {self.cache_tokens} > "
                 f"{self.max_tokens}"
             )
-        _one_of("Overlong.unit", self.unit, ("tokens", "characters", "words"))
+        one_of("Overlong.unit", self.unit, ("tokens", "characters", "words"))
 
     def score(self, samples: Sequence[Sample]) -> list[Score]:
         """Measure each completion."""
@@ -186,9 +188,9 @@ class Length(Reward):
     range = (0.0, 1.0)
 
     def __post_init__(self) -> None:
-        _whole("Length.target", self.target, 1)
-        _whole("Length.slack", self.slack, 0)
-        _one_of("Length.unit", self.unit, ("characters", "words"))
+        whole("Length.target", self.target, 1)
+        whole("Length.slack", self.slack, 0)
+        one_of("Length.unit", self.unit, ("characters", "words"))
 
     def score(self, samples: Sequence[Sample]) -> list[Score]:
         """Measure each answer."""
@@ -214,13 +216,3 @@ def _written(sample: Sample) -> Iterator[str]:
 
 def _size(text: str, unit: str) -> int:
     return len(text.split()) if unit == "words" else len(text)
-
-
-def _whole(what: str, value: object, least: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise ConfigError(f"{what} must be a whole number >= {least}, got {value!r}")
-
-
-def _one_of(what: str, value: object, valid: tuple[str, ...]) -> None:
-    if value not in valid:
-        raise ConfigError(f"{what} must be one of {{{', '.join(map(repr, valid))}}}, got {value!r}")

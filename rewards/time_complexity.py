@@ -12,6 +12,7 @@ from assay.errors import ConfigError, DataError
 from assay.judge import Estimate
 from assay.messages import Sample
 from assay.reward import Reward, Score
+from assay.settings import nonempty, one_of
 
 if TYPE_CHECKING:
     from assay.judges.complexity import ComplexityJudge, Constraints, Expression, Program
@@ -78,11 +79,8 @@ class TimeComplexity(Reward):
     )
 
     def __post_init__(self) -> None:
-        if self.mode not in ("match", "graded", "ordinal"):
-            raise ConfigError(
-                "TimeComplexity.mode must be one of {'match', 'graded', 'ordinal'}, got "
-                f"{self.mode!r}"
-            )
+        one_of("TimeComplexity.mode", self.mode, ("match", "graded", "ordinal"))
+        nonempty("TimeComplexity.column", self.column)
         from assay.judges.complexity import ComplexityJudge
 
         if self.judge is not None and not callable(getattr(self.judge, "estimate", None)):

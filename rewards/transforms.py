@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from assay.errors import ConfigError
+from assay.settings import real
 
 
 class Transform(ABC):
@@ -35,8 +36,9 @@ class Clip(Transform):
     high: float
 
     def __post_init__(self) -> None:
-        if not self.low < self.high:
-            raise ConfigError(f"Clip needs low < high, got {self.low} and {self.high}")
+        numbers = all(isinstance(end, int | float) for end in (self.low, self.high))
+        if not (numbers and self.low < self.high):
+            raise ConfigError(f"Clip needs low < high, got {self.low!r} and {self.high!r}")
 
     def __call__(self, values: Sequence[float]) -> list[float]:
         """Clip each value."""
@@ -60,8 +62,10 @@ class Sigmoid(Transform):
     shift: float = 0.0
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.temperature) and self.temperature > 0):
-            raise ConfigError(f"Sigmoid.temperature must be > 0, got {self.temperature}")
+        number = isinstance(self.temperature, int | float)
+        if not (number and math.isfinite(self.temperature) and self.temperature > 0):
+            raise ConfigError(f"Sigmoid.temperature must be > 0, got {self.temperature!r}")
+        real("Sigmoid.shift", self.shift)
 
     def __call__(self, values: Sequence[float]) -> list[float]:
         """Squash each value into [0, 1], without overflow."""
@@ -85,9 +89,10 @@ class Standardise(Transform):
     std: float
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.mean) and math.isfinite(self.std) and self.std > 0):
+        numbers = all(isinstance(one, int | float) for one in (self.mean, self.std))
+        if not (numbers and math.isfinite(self.mean) and math.isfinite(self.std) and self.std > 0):
             raise ConfigError(
-                f"Standardise needs a finite mean and std > 0, got {self.mean} and {self.std}"
+                f"Standardise needs a finite mean and std > 0, got {self.mean!r} and {self.std!r}"
             )
 
     def __call__(self, values: Sequence[float]) -> list[float]:

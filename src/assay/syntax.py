@@ -46,7 +46,7 @@ def require_language(language: str) -> None:
     assay.errors.ConfigError: language must be one of {'c', 'cpp', 'go', 'java', 'javascript', \
 'python', 'rust'}, got 'cobol'
     """
-    if language not in GRAMMARS:
+    if not isinstance(language, str) or language not in GRAMMARS:
         known = ", ".join(repr(name) for name in sorted(GRAMMARS))
         raise ConfigError(f"language must be one of {{{known}}}, got {language!r:.80}")
     if language != "python":
