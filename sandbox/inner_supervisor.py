@@ -174,7 +174,7 @@ class _Run:
         while not self.reaped and self.cause == wire.NONE:
             now = time.monotonic_ns()
             left_ms = (deadline - now) // 1_000_000 + 1
-            events = poll.poll(min(left_ms, interval_ms))
+            events = poll.poll(max(0, min(left_ms, interval_ms)))  # below 0 means for ever
             for fd, _ in events:
                 if fd == watched:
                     self._reap()

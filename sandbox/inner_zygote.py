@@ -49,6 +49,7 @@ class Zygote:
         self.home = os.open("/proc/self/ns/pid", os.O_RDONLY) if self.proc else -1
         if self.folder:
             kernel.become_subreaper()
+            kernel.die_with_parent()
 
     def serve(self) -> None:
         """Answer requests until the channel closes."""
@@ -90,6 +91,7 @@ class Zygote:
         child = os.fork()
         if child == 0:
             kernel.become_subreaper()
+            kernel.die_with_parent()
             self._supervise(task)
         status = os.waitpid(child, 0)[1]
         if status:  # it may have left programs behind, which are now ours

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 _CHANNEL = 3
+_PR_SET_CHILD_SUBREAPER = 36
 _ADDR_NO_RANDOMIZE = 0x0040000
 _ROOT = "/sys/fs/cgroup"
 _V1 = {
@@ -249,6 +250,25 @@ def _launch(config: dict[str, Any], group: Group) -> None:
     os.execve(argv[0], argv, config["environment"])
 
 
+def _end_orphans() -> None:
+    """Kill what the sandbox left: nothing where it had a pid namespace, else its programs.
+
+    They became our children when their parents died, because we are a subreaper; one by one, so
+    that those which fork meanwhile are found too.
+    """
+    while True:
+        try:
+            with open(f"/proc/self/task/{os.getpid()}/children") as file:
+                children = [int(one) for one in file.read().split()]
+            for number in (signal.SIGSTOP, signal.SIGKILL):
+                for pid in children:
+                    with contextlib.suppress(OSError):
+                        os.kill(pid, number)
+            os.waitpid(-1, 0)
+        except (OSError, ValueError):
+            return
+
+
 def main() -> int:
     """Create, launch, watch, remove."""
     config = json.loads(sys.argv[1])
@@ -272,6 +292,7 @@ def main() -> int:
         [group.kind, f"folder={folder}", *(f"{name}={fd}" for name, fd in group.files.items())]
     )
     os.write(config["channel"], sent.encode() + b"\n")
+    ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     child = os.fork()
     if child == 0:
         try:
@@ -289,6 +310,7 @@ def main() -> int:
     with contextlib.suppress(OSError):
         os.kill(child, signal.SIGKILL)
     status = os.waitpid(child, 0)[1]
+    _end_orphans()
     for fd in group.files.values():
         os.close(fd)
     group.remove()

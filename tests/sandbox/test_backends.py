@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import subprocess
 import sys
 import threading
@@ -18,6 +20,7 @@ from assay.sandbox import (
     FunctionTest,
     Job,
     JudgeProgram,
+    Limits,
     StdioTest,
     UnsafeLocal,
     Verdict,
@@ -32,6 +35,7 @@ from assay.sandbox.remote import (
     result_from_json,
     result_to_json,
 )
+from assay.sandbox.suite import leftovers
 from tests.sandbox.programs import ATTACKS, HONEST
 
 #: What a backend without namespaces and mounts of its own cannot give.
@@ -248,3 +252,46 @@ def test_without_an_engine(monkeypatch):
     monkeypatch.setenv("DOCKER_HOST", "unix:///nonexistent.sock")
     with pytest.raises(SandboxError, match="no Docker engine answers"):
         sandbox_named("docker").run([HONEST[0].job()])
+
+
+_CONFINED_USER = """
+from assay.sandbox import Confined, Job, StdioTest
+box = Confined(workers=1, cgroups=False)
+print(box.run([Job("print(1)", (StdioTest("", "1"),))])[0].verdict, flush=True)
+forks = "import os, time\\nfor _ in range(20):\\n  if os.fork() == 0:\\n    os.setsid()\\n    break\\n"
+forks += "time.sleep(100)"
+box.run([Job(forks, (StdioTest("", ""),))])
+"""
+
+
+def test_no_program_is_left_after_kill_9_of_the_user_of_confined(confined):
+    user = subprocess.Popen([sys.executable, "-c", _CONFINED_USER], stdout=subprocess.PIPE)
+    assert user.stdout.readline() == b"AC\n"
+    time.sleep(1.0)
+    below = descendants_of(user.pid)
+    assert len(below) > 10
+    user.kill()
+    user.wait()
+    user.stdout.close()
+    deadline = time.monotonic() + 20
+    while leftovers(user.pid) or any(os.path.exists(f"/proc/{pid}") for pid in below):
+        assert time.monotonic() < deadline, leftovers(user.pid)
+        time.sleep(0.05)
+
+
+def descendants_of(pid):
+    found = []
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            with contextlib.suppress(OSError), open(f"/proc/{name}/stat") as file:
+                if int(file.read().rpartition(")")[2].split()[1]) == pid:
+                    found += [int(name), *descendants_of(int(name))]
+    return found
+
+
+def test_clocks_do_not_stop_while_a_look_takes_long(confined):
+    """A deadline that passes between two looks: the wait for the next must not be endless."""
+    limits = Limits(cpu_s=5, wall_s=0.15)
+    for number in range(25):
+        job = Job(f"import time\ntime.sleep(30)\n# {number}", (StdioTest("", ""),), limits=limits)
+        assert confined.run([job])[0].verdict is Verdict.TLE
