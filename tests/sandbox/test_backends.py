@@ -258,8 +258,8 @@ _CONFINED_USER = """
 from assay.sandbox import Confined, Job, StdioTest
 box = Confined(workers=1, cgroups=False)
 print(box.run([Job("print(1)", (StdioTest("", "1"),))])[0].verdict, flush=True)
-forks = "import os, time\\nfor _ in range(20):\\n  if os.fork() == 0:\\n    os.setsid()\\n    break\\n"
-forks += "time.sleep(100)"
+forks = "import os, time\\nfor _ in range(20):\\n  if os.fork() == 0:\\n    os.setsid()\\n"
+forks += "    break\\ntime.sleep(100)"
 box.run([Job(forks, (StdioTest("", ""),))])
 """
 
