@@ -3,17 +3,23 @@
 math-verify has no time limits that work in threads, and its signals would reach the trainer. So it
 runs here without any, under the wall limit of a `BoundedWorker`. The texts come from a model: the
 parsers build SymPy objects and execute nothing, and before the first one the process gives up what
-it does not need (`confine`). That is a second lock on the door, not a sandbox.
+it does not need (`confine`), by the kernel's means where they are there. That is a second lock on
+the door: what the process knew when it started, it still knows.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import resource
 import sys
 from functools import cache
 from itertools import product
 from typing import Any, TypedDict
+
+from assay import errors
+from assay.sandbox import inner_kernel
+from assay.sandbox.inner_landlock import READ, Ruleset
 
 try:
     import math_verify
@@ -23,6 +29,9 @@ except ModuleNotFoundError:
     ) from None
 
 MEMORY_BYTES = 2 << 30
+_EXECUTE = 1  # Landlock's right to start a program
+_NEWNET, _NEWUSER = 0x40000000, 0x10000000
+_READABLE = ("/usr", "/lib", "/lib64", "/dev/null", "/dev/urandom")
 
 #: Audit events that no comparison needs: other programs, the network, changes to files.
 _REFUSED = (
@@ -94,14 +103,38 @@ def compare(gold: str, answer: str) -> Comparison:
 
 @cache
 def confine() -> None:
-    """Limit memory, forbid writing files, starting programs and using the network."""
+    """Limit memory, forbid writing files, starting programs and using the network.
+
+    An audit hook refuses it in Python; where the kernel has network namespaces and Landlock, they
+    refuse it to any code, and let it read nothing but Python and its packages.
+    """
+    os.environ.clear()
     for what, most in (
         (resource.RLIMIT_AS, MEMORY_BYTES),
         (resource.RLIMIT_FSIZE, 0),
         (resource.RLIMIT_CORE, 0),
     ):
         resource.setrlimit(what, (most, most))
+    _confine_by_kernel()
     sys.addaudithook(_refuse)
+
+
+def _confine_by_kernel() -> None:
+    for flags in (_NEWNET, _NEWNET | _NEWUSER):
+        with contextlib.suppress(OSError):
+            inner_kernel.unshare(flags)
+            break
+    with contextlib.suppress(OSError):
+        rules = Ruleset()
+        library = os.path.dirname(os.path.abspath(errors.__file__))
+        places = (*_READABLE, library, sys.prefix, sys.base_prefix, *sys.path)
+        for path in filter(None, places):
+            rules.allow(path, READ & ~_EXECUTE)
+        inner_kernel.no_new_privileges()
+        rules.restrict()
+        rules.close()
+    with contextlib.suppress(OSError):
+        inner_kernel.drop_capabilities()
 
 
 def _parse(text: str) -> list[Any]:

@@ -16,6 +16,7 @@ from assay.errors import ConfigError, DataError, SandboxError
 from assay.messages import Sample
 from assay.rewards import MathAnswer, Score, Term, WeightedSum
 from assay.rewards.math_answer import final_answer, gold_text
+from assay.sandbox.inner_landlock import abi_version
 from tests.rewards.contract import check_contract
 
 pytest.importorskip("math_verify", reason='needs pip install "assay[math]"')
@@ -285,6 +286,39 @@ print(json.dumps(found))
     assert found.pop("memory") == "MemoryError"
     assert set(found.values()) == {"PermissionError"}
     assert not (tmp_path / "trace").exists()
+
+
+@pytest.mark.skipif(abi_version() < 1, reason="this kernel has no Landlock")
+def test_the_kernel_confines_the_worker_where_it_can(tmp_path: Path) -> None:
+    """Also without Python's audit hook: nothing is read but Python, no environment is left."""
+    secret = tmp_path / "secret"
+    secret.write_text("token")
+    program = f"""
+import json, os, sys
+sys.addaudithook = lambda hook: None
+from assay.rewards.math_worker import confine
+confine()
+import sympy.geometry
+found = {{"environment": dict(os.environ)}}
+for path in ({str(secret)!r}, "/etc/passwd", "/proc/self/environ"):
+    try:
+        open(path).read()
+        found[path] = "read"
+    except OSError as error:
+        found[path] = type(error).__name__
+try:
+    os.posix_spawn("/bin/true", ["true"], {{}})
+    found["program"] = "started"
+except OSError as error:
+    found["program"] = type(error).__name__
+print(json.dumps(found))
+"""
+    run = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, timeout=60, check=True
+    )
+    found = json.loads(run.stdout)
+    assert found.pop("environment") == {}
+    assert set(found.values()) == {"PermissionError"}
 
 
 # Where it runs
