@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from assay.errors import ConfigError
+from assay.errors import ConfigError, ContractError
 from assay.messages import Sample
 from assay.reward import Reward, Score
 from assay.rewards.composite import derive, named
@@ -53,12 +53,15 @@ class Mapped(Reward):
         """Evaluate, then map."""
         name = self.reward.name
         scores = self.part(name, self.reward, samples)
-        values = iter(
-            self._map(
-                [s.value for s in scores if s.value is not None]
-                + [t for s in scores for t in s.turns or () if t is not None]
+        given = [s.value for s in scores if s.value is not None]
+        given += [t for s in scores for t in s.turns or () if t is not None]
+        found = self._map(given)
+        if len(found) != len(given):
+            raise ContractError(
+                f"{type(self._map).__name__} mapped {len(given)} values to {len(found)}; it must "
+                "give one for each"
             )
-        )
+        values = iter(found)
         mapped = [None if s.value is None else next(values) for s in scores]
         return [
             Score(

@@ -26,27 +26,35 @@ def world() -> tuple[int, int]:
     return distributed.get_rank(), distributed.get_world_size()
 
 
-def evaluate_groups(reward: Reward, samples: Sequence[Sample]) -> tuple[list[Score], list[Score]]:
+def evaluate_groups(
+    reward: Reward, samples: Sequence[Sample], unreadable: DataError | None = None
+) -> tuple[list[Score], list[Score]]:
     """Score every group once over all ranks.
+
+    Args:
+        reward: A group-scoped reward.
+        samples: This rank's rows.
+        unreadable: Why this rank's rows could not be read; then every rank raises.
 
     Returns:
         The scores of this rank's `samples`, and those of all ranks: what is decided on the latter
         is decided alike everywhere.
 
     Raises:
-        DataError: A row has no `uid`.
+        DataError: A row has no `uid`, or the rows of some rank could not be read.
         RewardError: Scoring raised on some rank; the message names it.
     """
     rank, ranks = world()
-    problem = _missing_uid(reward, samples)
+    problem = unreadable or _missing_uid(reward, samples)
     if ranks == 1:
         if problem:
             raise problem
         scores = reward.evaluate(samples)
         return scores, scores
-    rows = _gather([(rank, i, sample, str(problem or "")) for i, sample in enumerate(samples)])
+    local: list[tuple[int, int, Any, str]] = [(rank, i, s, "") for i, s in enumerate(samples)]
+    rows = _gather([(rank, -1, None, str(problem))] if problem else local)
     if complaints := [text for *_, text in rows if text]:
-        raise DataError(complaints[0])
+        raise problem or DataError(complaints[0])
     owner: dict[str, int] = {}
     for source, _, sample, _ in rows:
         owner.setdefault(str(sample.group), source)

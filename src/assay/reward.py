@@ -300,10 +300,16 @@ class Reward(ABC):
         log_extra: Callable[[str, list[Any]], None] | None = kwargs.pop("log_extra", None)
         kwargs.pop("trainer_state", None)
         kwargs.pop("environments", None)
-        samples = self._samples(completions, prompts, kwargs)
+        unreadable: DataError | None = None
+        try:
+            samples = self._samples(completions, prompts, kwargs)
+        except DataError as error:
+            if self.scope != "group":
+                raise
+            samples, unreadable = [], error  # the other ranks wait for this one to gather
         with Recorder() as recorder:
             if self.scope == "group":
-                scores, everywhere = evaluate_groups(self, samples)
+                scores, everywhere = evaluate_groups(self, samples, unreadable)
             else:
                 scores = everywhere = self.evaluate(samples)
         emit(self, scores, recorder, log_metric, log_extra)

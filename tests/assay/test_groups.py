@@ -92,6 +92,17 @@ def test_missing_uid_on_one_rank_is_said_on_both(ranks: list[dict[str, Any]]) ->
         assert "add a dataset column `uid`" in result["message"]
 
 
+def one_rank_cannot_read_its_rows() -> list[float | None]:
+    completion: Any = "a" if _rank() == 0 else 3
+    return RankInGroup()(completions=[completion], uid=["a"])
+
+
+def test_unreadable_rows_on_one_rank_are_said_on_both(ranks: list[dict[str, Any]]) -> None:
+    for result in [results["one_rank_cannot_read_its_rows"] for results in ranks]:
+        assert result["error"] == "DataError"
+        assert "expected text or a list of messages, got int" in result["message"]
+
+
 def failures_on_one_rank() -> list[float | None]:
     """All rows of rank 1 fail, none of rank 0: half of all rows, which is not too many."""
     reward = WeightedSum({"rank": Term(RankInGroup()), "x": Term(FromColumn("x"))})
@@ -148,6 +159,7 @@ CASES = (
     gates_closed_on_one_rank,
     one_rank_is_poisoned,
     one_rank_lacks_uid,
+    one_rank_cannot_read_its_rows,
     failures_on_one_rank,
     mixed_domains,
     async_group,

@@ -347,3 +347,16 @@ def test_route_checks_each_route_on_its_own_rows() -> None:
         route.check([*rows, {"domain": "chat", "reference": 1, "prompts": "x"}])
     with pytest.raises(DataError, match=r"needs dataset columns \['domain'\]"):
         route.check([{"tests": 1}])
+
+
+class Drops(Clip):
+    def __call__(self, values: Sequence[float]) -> list[float]:
+        return list(values)[1:]
+
+    def image(self, span: tuple[float, float]) -> tuple[float, float]:
+        return span
+
+
+def test_a_transform_gives_one_value_for_each() -> None:
+    with pytest.raises(ContractError, match="Drops mapped 2 values to 1"):
+        Mapped(FromColumn(), Drops(0, 1)).evaluate([sample(x=1), sample(x=0)])
