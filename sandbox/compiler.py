@@ -22,7 +22,7 @@ from assay.sandbox.worker import Outcome, Worker
 MESSAGE_LENGTH = 4096
 _GRACE_S = 60.0
 #: Start and clean-up, so that the whole step stays within its wall limit.
-_OVERHEAD_S = 0.25
+_OVERHEAD_S = 1.0
 FAILED, COMPILED = b"E", b"O"
 
 
