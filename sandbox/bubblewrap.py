@@ -48,7 +48,7 @@ class Bubblewrap(PooledSandbox):
         cgroups: Whether to use cgroups where they can be written.
 
     >>> from assay.sandbox import Bubblewrap, Job, StdioTest
-    >>> job = Job("print(int(input()) + 1)", (StdioTest("41\\n", "42\\n"),))
+    >>> job = Job("print(int(input()) + 1)", (StdioTest("41\n", "42\n"),))
     >>> with Bubblewrap() as sandbox:
     ...     sandbox.run([job])[0].verdict
     <Verdict.AC: 'AC'>
