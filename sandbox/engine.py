@@ -58,8 +58,8 @@ def sweep(client: Any) -> None:
         for container in client.api.containers(all=True, filters={"label": LABEL}):
             owner = container["Labels"].get(OWNER, "")
             host, _, rest = owner.partition(" ")
-            pid, _, started = rest.partition(" ")
-            if host == here and started(pid) != started:
+            pid, _, since = rest.partition(" ")
+            if host == here and started(pid) != since:
                 with contextlib.suppress(Exception):
                     client.api.remove_container(container["Id"], force=True)
 

@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import tarfile
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,18 +36,21 @@ _LEFT_OUT = (
     "./usr/share/man",
     "./proc/",
 )
-_DOCKERFILE = f"""FROM debian:bookworm-slim
-RUN apt-get update && apt-get install -y --no-install-recommends {" ".join(PACKAGES)} \\
+_DOCKERFILE = """FROM debian:bookworm-slim
+RUN apt-get update && apt-get install -y --no-install-recommends {packages} \\
     && rm -rf /var/lib/apt/lists/* && mkdir -p /prog
 LABEL assay.image=1
 """
 
 
-def build(tag: str = DEFAULT_TAG, network: str | None = None) -> str:
+def build(
+    tag: str = DEFAULT_TAG, network: str | None = None, packages: Sequence[str] = PACKAGES
+) -> str:
     """Build the image from Debian's; returns its identity.
 
     Args:
         tag: Its name.
+        packages: What it holds; a language whose packages are missing cannot be run in it.
         network: Network of the build (`host` where the engine has no bridge).
 
     Raises:
@@ -57,7 +61,10 @@ def build(tag: str = DEFAULT_TAG, network: str | None = None) -> str:
     client = connect()
     try:
         image, _ = client.images.build(
-            fileobj=io.BytesIO(_DOCKERFILE.encode()), tag=tag, rm=True, network_mode=network
+            fileobj=io.BytesIO(_DOCKERFILE.format(packages=" ".join(packages)).encode()),
+            tag=tag,
+            rm=True,
+            network_mode=network,
         )
         return str(image.id)
     except Exception as error:
@@ -68,12 +75,15 @@ def build(tag: str = DEFAULT_TAG, network: str | None = None) -> str:
         client.close()
 
 
-def build_by_debootstrap(tag: str = DEFAULT_TAG, mirror: str | None = None) -> str:
+def build_by_debootstrap(
+    tag: str = DEFAULT_TAG, mirror: str | None = None, packages: Sequence[str] = PACKAGES
+) -> str:
     """Make the image from Debian packages with `debootstrap`; needs root, takes a minute.
 
     Args:
         tag: Its name.
         mirror: Where packages come from; by default debootstrap's own.
+        packages: What it holds.
 
     Raises:
         SandboxError: debootstrap is missing or failed.
@@ -82,7 +92,7 @@ def build_by_debootstrap(tag: str = DEFAULT_TAG, mirror: str | None = None) -> s
         raise SandboxError("debootstrap is not installed: apt-get install debootstrap")
     with tempfile.TemporaryDirectory(prefix="assay-image-") as folder:
         root = Path(folder) / "root"
-        command = ["debootstrap", "--variant=minbase", f"--include={','.join(PACKAGES)}"]
+        command = ["debootstrap", "--variant=minbase", f"--include={','.join(packages)}"]
         command += ["bookworm", str(root), *([mirror] if mirror else [])]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode != 0:
@@ -109,14 +119,7 @@ def import_root(root: Path, tag: str = DEFAULT_TAG) -> str:
 
 def _kept(entry: tarfile.TarInfo) -> tarfile.TarInfo | None:
     """Without package lists and caches."""
-    gone = (
-        "./var/cache/apt",
-        "./var/lib/apt/lists",
-        "./usr/share/doc",
-        "./usr/share/man",
-        "./proc/",
-    )
-    return None if entry.name.startswith(gone) else entry
+    return None if entry.name.startswith(_LEFT_OUT) else entry
 
 
 def main(arguments: Any = None) -> None:
@@ -126,11 +129,12 @@ def main(arguments: Any = None) -> None:
     parser.add_argument("--network", help="network of the build, e.g. host")
     parser.add_argument("--debootstrap", action="store_true")
     parser.add_argument("--mirror")
+    parser.add_argument("--packages", nargs="+", default=PACKAGES, help="instead of all languages'")
     given = parser.parse_args(arguments)
     if given.debootstrap:
-        print(build_by_debootstrap(given.tag, given.mirror))
+        print(build_by_debootstrap(given.tag, given.mirror, given.packages))
     else:
-        print(build(given.tag, given.network))
+        print(build(given.tag, given.network, given.packages))
 
 
 if __name__ == "__main__":
