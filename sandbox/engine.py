@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import json
+import os
 from functools import lru_cache
 from typing import Any
 
@@ -65,9 +66,9 @@ def sweep(client: Any) -> None:
 
 
 def machine() -> str:
-    """This machine, since it was started."""
+    """This machine since it was started, and the pid namespace that our numbers are of."""
     with open("/proc/sys/kernel/random/boot_id") as file:
-        return file.read().strip()
+        return f"{file.read().strip()}/{os.readlink('/proc/self/ns/pid')}"
 
 
 def started(pid: str) -> str:
