@@ -51,7 +51,9 @@ class Pool:
         with self.slots:
             with self.lock:
                 worker = self.idle.pop() if self.idle else None
-            if worker is None:
+            if worker is not None:
+                worker.reused = True
+            else:
                 worker = Worker(self.launch)
                 if worker.link.passes_descriptors:
                     worker.javac = self.javac
@@ -176,18 +178,26 @@ def _spread(pool: Pool, jobs: Sequence[Job], first: list[int], stop: Stop) -> di
 
 
 def _attempt(pool: Pool, job: Job, stop: Stop) -> Result:
-    """Run a job; if the worker is lost, once more on a new one."""
+    """Run a job; if the worker is lost, once more on a new one.
+
+    A worker that was idle before may have died unseen (somebody killed it): losing it says nothing
+    about the job and does not count. Each such loss leaves one idle worker fewer, so this ends.
+    """
     message = ""
+    losses = 0
+    reused = False
     try:
-        for _ in range(2):
+        while losses < 2:
             stop.check()
             try:
                 with pool.budget.slot(stop), pool.lease() as worker:
+                    reused = worker.reused
                     if job.interactor is not None:
                         with pool.judges().lease() as judge:
                             return interaction.run_job(worker, judge, job, stop)
                     return execution.run_job(worker, job, stop)
             except WorkerLostError as error:
+                losses += not reused
                 message = f"the sandbox failed twice on this job; the last time: {error}"
     except StoppedError as error:
         message = f"not finished: {error}"

@@ -46,6 +46,7 @@ class Worker:
         isolation: What is in force.
         link: The way into it.
         javac: The compile server that may be used instead of a cold javac.
+        reused: It has run a job before and was idle since.
 
     Raises:
         SandboxError: It did not start.
@@ -53,6 +54,7 @@ class Worker:
 
     def __init__(self, launch: Launch) -> None:
         self.javac: WarmJavac | None = None
+        self.reused = False
         self.isolation: dict[str, str] = dict(launch.facts)
         self._buffer = bytearray()
         self.link = launch.open()

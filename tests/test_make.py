@@ -144,6 +144,9 @@ def test_ci_finds_the_data_beside_the_checkout(tmp_path: Path, present: bool) ->
     checkout = tmp_path / "checkout"
     (checkout / ".ci").mkdir(parents=True)
     shutil.copy(ROOT / ".ci" / "run", checkout / ".ci" / "run")
+    for step in ("system", "environment", "engine"):  # each has tests of its own
+        (checkout / ".ci" / step).write_text("#!/bin/sh\n")
+        (checkout / ".ci" / step).chmod(0o755)
     if present:
         (tmp_path / "shared" / "data").mkdir(parents=True)
         (tmp_path / "shared" / "hostile").mkdir()

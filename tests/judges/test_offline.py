@@ -342,7 +342,7 @@ def test_killed_at_random_moments_nothing_is_lost_or_doubled(
 def test_an_interrupt_ends_in_good_order_and_says_how_to_go_on(
     tmp_path: Path, number: signal.Signals
 ) -> None:
-    write_rows(tmp_path / "in.jsonl", 2000)
+    write_rows(tmp_path / "in.jsonl", 20_000)  # more than it can do before the signal comes
     process = subprocess.Popen(
         command(tmp_path, "slow"), stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
@@ -352,7 +352,7 @@ def test_an_interrupt_ends_in_good_order_and_says_how_to_go_on(
     stdout, stderr = process.communicate(timeout=30)
     assert process.returncode == 1
     rows = results(tmp_path / "out.jsonl")
-    assert f"{len(rows)} of 2,000 rows are in" in stderr.decode()
+    assert f"{len(rows)} of 20,000 rows are in" in stderr.decode()
     assert "continue with the same command and --resume" in stderr.decode()
     assert "Traceback" not in stderr.decode()
     assert "full marks" in stdout.decode()  # the table of what there is
