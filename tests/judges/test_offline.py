@@ -344,7 +344,11 @@ def test_an_interrupt_ends_in_good_order_and_says_how_to_go_on(
 ) -> None:
     write_rows(tmp_path / "in.jsonl", 20_000)  # more than it can do before the signal comes
     process = subprocess.Popen(
-        command(tmp_path, "slow"), stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        command(tmp_path, "slow"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        # A test run in the background of a shell inherits an ignored SIGINT.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     wait_for(tmp_path / "out.jsonl", 0, process)
     time.sleep(0.1)
