@@ -86,8 +86,15 @@ def test_on_confined(confined, program):
 @pytest.mark.docker
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
 def test_on_docker(docker, program):
-    try:
+    with skipped_without_tool_chain():
         check(docker, program)
+
+
+@contextlib.contextmanager
+def skipped_without_tool_chain():
+    """A small image has not every language."""
+    try:
+        yield
     except SandboxError as error:
         if "no tool chain" not in str(error):
             raise
@@ -247,7 +254,9 @@ def test_no_container_is_left_after_kill_9(docker):
 @pytest.mark.docker
 def test_docker_compiles_with_the_tools_of_its_image(docker):
     source = '#include <cstdio>\nint main(){int a,b;scanf("%d %d",&a,&b);printf("%d\\n",a+b);}\n'
-    result = docker.run([Job(source, (StdioTest("1 2\n", "3\n"),), language="cpp")])[0]
+    job = Job(source, (StdioTest("1 2\n", "3\n"),), language="cpp")
+    with skipped_without_tool_chain():
+        result = docker.run([job])[0]
     assert result.verdict is Verdict.AC
     assert result.isolation["backend"] == "docker"
 
