@@ -30,8 +30,8 @@ class BothOrders(Judge):
             orders that disagree are a tie.
         tie_tolerance: In mode `mean`, a tie where abs(p_a - .5) is at most this.
 
-    Source: method.md section 4 (swap consistency). Departure: the two orders are run at inference
-    and averaged; nothing is trained.
+    Source: the swap consistency of the Nanbeige4.1-3B report (arXiv:2602.13367). Departure: the
+    two orders are run at inference and averaged; nothing is trained.
     """
 
     judge: Judge

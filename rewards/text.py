@@ -21,7 +21,7 @@ class Repetition(Reward):
     turn by itself (no n-gram crosses turns); letter case is ignored. A text with fewer than n units
     has no n-gram and scores 0. The range is [-max_penalty, 0].
 
-    Source: method.md section 8. The size of n is not in the report; 3 is open-r1's.
+    Source: the repetition penalty of open-r1; n = 3 is its default.
 
     Args:
         n: Length of the n-grams, in units.
@@ -89,7 +89,7 @@ class Overlong(Reward):
     Tokens are counted in `completion_ids`, which hold the tokens of tool results as well: in a
     trajectory the results count as length, as they do against the trainer's limit.
 
-    Source: Yu et al., DAPO, arXiv:2503.14476, equation 13; method.md sections 8 and 9.
+    Source: Yu et al., DAPO, arXiv:2503.14476, equation 13.
 
     Args:
         max_tokens: L_max, in units.

@@ -111,7 +111,7 @@ def relative_fit(columns: Array, costs: Array) -> tuple[Array, float]:
 def slope(sizes: Sequence[float], costs: Sequence[float]) -> float:
     """Least-squares slope of log cost against log size.
 
-    A constant start-up hides growth: subtract the empty run first (`method.md`, section 7).
+    A constant start-up hides growth: subtract the empty run first.
 
     >>> round(slope([1, 2, 4, 8], [1, 2.1, 4, 8.1]), 3)
     0.998

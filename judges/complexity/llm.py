@@ -49,7 +49,8 @@ class LLMComplexity:
             multiplied by the geometric mean probability of the verdict's tokens.
         longest: Characters of a program, after stripping, beyond which the model is not asked.
 
-    Source: method.md section 7 (the judge strips comments and strings, normalises names).
+    Source: the online complexity judge of the Nanbeige4.1-3B report (arXiv:2602.13367); its prompt
+    is not disclosed.
     """
 
     client: Client

@@ -29,7 +29,7 @@ class Hermes(Protocol):
 
     Results come back as `<tool_response>` in user turns, several in one.
 
-    Source: method.md section 1; the chat templates of Hermes 2 Pro, Qwen3 and Nanbeige4.1.
+    Source: the chat templates of Hermes 2 Pro, Qwen3 and Nanbeige4.1.
 
     >>> turn = Hermes().parse(
     ...     'Let me look.\n<tool_call>\n{"name": "find", "arguments": {"q": "tea"}}\n</tool_call>'
@@ -93,7 +93,7 @@ class MiroFlow(Protocol):
 
     Results come back as plain user turns: after a turn that calls, the whole text is the result.
 
-    Source: method.md section 1; the MiroFlow agent framework.
+    Source: the MiroFlow agent framework.
 
     >>> turn = MiroFlow().parse(
     ...     "<use_mcp_tool><server_name>web</server_name><tool_name>find</tool_name>"

@@ -70,7 +70,7 @@ def parses(code: str, language: str) -> tuple[bool, str]:
         ConfigError: Unknown language.
         ImportError: The grammar is not installed; names the pip command.
 
-    Source: method.md section 9 (a parse without error nodes). Departure: for Python, the verdict is
+    Source: tree-sitter (a parse without error nodes). Departure: for Python, the verdict is
     the interpreter's.
 
     >>> parses("x = 1", "python")
