@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import os
 import pickle
@@ -294,24 +295,22 @@ def test_wall_and_cpu_limits_are_separate(sandbox):
     assert burnt.tests[0].wall_s < 4
 
 
-def _children(pid):
+def _children(pid, thread=None):
     try:
-        with open(f"/proc/{pid}/task/{pid}/children") as file:
+        with open(f"/proc/{pid}/task/{thread or pid}/children") as file:
             return [int(one) for one in file.read().split()]
-    except OSError:
+    except OSError:  # it ended in the meantime
         return []
 
 
 def _keepers_of(pid):
+    """Keepers among the children; a child stands with the thread that started it."""
     found = []
-    for child in _children(pid):
-        with open(f"/proc/{child}/cmdline", "rb") as file:
-            if b"keeper.py" in file.read():
-                found.append(child)
-    for name in os.listdir(f"/proc/{pid}/task"):
-        if int(name) != pid:
-            with open(f"/proc/{pid}/task/{name}/children") as file:
-                found += [int(one) for one in file.read().split()]
+    for thread in os.listdir(f"/proc/{pid}/task"):
+        for child in _children(pid, thread):
+            with contextlib.suppress(OSError), open(f"/proc/{child}/cmdline", "rb") as file:
+                if b"keeper.py" in file.read():
+                    found.append(child)
     return found
 
 
