@@ -13,11 +13,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal
 
 from assay.errors import ConfigError, DataError
 from assay.judge import Estimate
 from assay.judges.complexity.expression import CLASSES, parse
+from assay.judges.complexity.judge import Estimator
 from assay.judges.complexity.program import Program
 
 if TYPE_CHECKING:
@@ -25,14 +26,6 @@ if TYPE_CHECKING:
 
 Method = Literal["static", "learned", "hybrid"]
 UNMAPPED = "none"
-
-
-class Estimator(Protocol):
-    """What an evaluation needs of a judge of complexity."""
-
-    def estimate(self, programs: Sequence[Program]) -> list[Estimate]:
-        """One estimate per program."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -308,8 +308,8 @@ def _parser(language: str) -> Parser:
     if language not in parsers:
         from tree_sitter import Parser
 
-        from assay.syntax import _grammar
+        from assay.syntax import grammar
 
-        parsers[language] = Parser(_grammar(language))
+        parsers[language] = Parser(grammar(language))
     found: Parser = parsers[language]
     return found

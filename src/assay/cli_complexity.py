@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from assay.cli_files import language_of, write_json
 from assay.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
@@ -18,17 +19,6 @@ if TYPE_CHECKING:
     from assay.judge import Estimate
     from assay.judges.complexity import Program
 
-SUFFIXES = {
-    ".py": "python",
-    ".c": "c",
-    ".cpp": "cpp",
-    ".cc": "cpp",
-    ".cxx": "cpp",
-    ".java": "java",
-    ".js": "javascript",
-    ".go": "go",
-    ".rs": "rust",
-}
 _BATCH = 256
 
 
@@ -118,18 +108,14 @@ def _files(
 
     programs = []
     for path in paths:
-        name = language or SUFFIXES.get(path.suffix)
-        if name is None:
-            raise ConfigError(f"cannot tell the language of {path}; give it with --language")
-        programs.append(Program(_text(path), name, entry))
+        programs.append(Program(_text(path), language_of(path, language), entry))
     estimates = _judge(method, model).estimate(programs)
     Console().print(_table([str(path) for path in paths], estimates))
-    if json_file is not None:
-        rows = [
-            {"file": str(path)} | _as_json(estimate)
-            for path, estimate in zip(paths, estimates, strict=True)
-        ]
-        json_file.write_text(json.dumps(rows, indent=2) + "\n")
+    rows = [
+        {"file": str(path)} | _as_json(estimate)
+        for path, estimate in zip(paths, estimates, strict=True)
+    ]
+    write_json(json_file, rows)
 
 
 def _rows(path: Path, method: str, model: Path | None, output: Path | None) -> None:
@@ -182,8 +168,7 @@ def _measure(path: Path, method: str, model: Path | None, json_file: Path | None
 
     evaluation = evaluate(read_labelled(path), _judge(method, model), method)
     Console().print(evaluation.table())
-    if json_file is not None:
-        json_file.write_text(json.dumps(evaluation.as_json(), indent=2) + "\n")
+    write_json(json_file, evaluation.as_json())
 
 
 def _train(path: Path, output: Path | None) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from assay.cli_files import write_json
 from assay.errors import ConfigError
 
 app = typer.Typer(no_args_is_help=True, help="Build training data.", rich_markup_mode=None)
@@ -191,5 +191,4 @@ def _report(counts: dict[str, Any], json_file: Path | None) -> None:
                 print(f"{name}: {key}: {value}")
         else:
             print(f"{name}: {count}")
-    if json_file is not None:
-        json_file.write_text(json.dumps(counts, indent=2) + "\n")
+    write_json(json_file, counts)

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from assay.cli_files import language_of, write_json
+
 if TYPE_CHECKING:
     from rich.table import Table
 
@@ -24,16 +26,6 @@ _BACKEND = typer.Option(
 )
 _JSON = typer.Option("--json", help="Write the results here, for machines.", metavar="FILE")
 _COLOURS = {"AC": "green", "skipped": "dim", "IE": "bold red", "none": "bold red"}
-_SUFFIXES = {
-    ".py": "python",
-    ".c": "c",
-    ".cpp": "cpp",
-    ".cc": "cpp",
-    ".java": "java",
-    ".js": "javascript",
-    ".go": "go",
-    ".rs": "rust",
-}
 
 
 @app.command()
@@ -70,8 +62,7 @@ def suite(
         raise typer.Exit(2)
     Console().print(_suite_table(report))
     _summarise(report)
-    if json_file is not None:
-        _write(json_file, report.as_dict())
+    write_json(json_file, report.as_dict())
     raise typer.Exit(0 if report.ok else 1)
 
 
@@ -98,16 +89,12 @@ def run(
     """Run one program on its tests and show the verdicts. Exits with 1 unless all are accepted."""
     from rich.console import Console
 
-    from assay.errors import ConfigError, DataError
+    from assay.errors import DataError
     from assay.rewards import Tests
     from assay.sandbox.choice import sandbox_named
     from assay.sandbox.job import Job, Limits, Verdict
 
-    name = language or _SUFFIXES.get(program.suffix)
-    if name is None:
-        raise ConfigError(
-            f"cannot tell the language of {program} by its suffix; give it with --language"
-        )
+    name = language_of(program, language)
     try:
         row = json.loads(tests.read_text("utf-8"))
     except ValueError as error:
@@ -131,8 +118,7 @@ def run(
     if result.message:
         print(result.message)
     print("isolation: " + _spelled(result.isolation))
-    if json_file is not None:
-        _write(json_file, asdict(result))
+    write_json(json_file, asdict(result))
     raise typer.Exit(0 if result.verdict is Verdict.AC else 1)
 
 
@@ -208,7 +194,3 @@ def _ending(test: TestResult) -> str:
 
 def _spelled(isolation: Any) -> str:
     return ", ".join(f"{key} {value}" for key, value in isolation.items()) or "unknown"
-
-
-def _write(path: Path, data: dict[str, Any]) -> None:
-    path.write_text(json.dumps(data, indent=2, default=str) + "\n")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import tomllib
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from assay.cli_files import write_json
 from assay.errors import ConfigError
 
 STAGES = ("rm-pointwise", "rm-pairwise")
@@ -40,8 +40,7 @@ def train(
     print(f"{trained.folder}: trained on {trained.train_rows} rows")
     for name, value in trained.metrics.items():
         print(f"{name}: {value:.4g}" if isinstance(value, float) else f"{name}: {value}")
-    if json_file is not None:
-        json_file.write_text(json.dumps(trained.to_json(), indent=2) + "\n")
+    write_json(json_file, trained.to_json())
 
 
 def overridden(config: Path, settings: list[str]) -> dict[str, Any]:

@@ -50,7 +50,7 @@ def require_language(language: str) -> None:
         known = ", ".join(repr(name) for name in sorted(GRAMMARS))
         raise ConfigError(f"language must be one of {{{known}}}, got {language!r:.80}")
     if language != "python":
-        _grammar(language)
+        grammar(language)
 
 
 def parses(code: str, language: str) -> tuple[bool, str]:
@@ -104,7 +104,7 @@ def tree_of(code: str, language: str) -> Tree:
     require_language(language)
     from tree_sitter import Parser
 
-    parser: Parser = Parser(_grammar(language))
+    parser: Parser = Parser(grammar(language))
     return parser.parse(code.encode("utf-8", "replace"))
 
 
@@ -166,7 +166,12 @@ def _first_error(root: Node, code: str) -> tuple[int, int, str]:
 
 
 @cache
-def _grammar(language: str) -> Any:
+def grammar(language: str) -> Any:
+    """The tree-sitter grammar of a language, loaded once.
+
+    Raises:
+        ImportError: Its package is not installed; names the pip command.
+    """
     try:
         module = importlib.import_module(GRAMMARS[language])
     except ModuleNotFoundError:

@@ -183,10 +183,10 @@ def test_hostile_text_of_other_languages(language: str) -> None:
 
 def test_a_missing_grammar_names_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "tree_sitter_go", None)
-    syntax._grammar.cache_clear()
+    syntax.grammar.cache_clear()
     with pytest.raises(ImportError, match=r'pip install "assay\[complexity\]"'):
         require_language("go")
-    syntax._grammar.cache_clear()
+    syntax.grammar.cache_clear()
 
 
 @pytest.mark.parametrize("language", ["cobol", "Python", ""])

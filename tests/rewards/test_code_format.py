@@ -97,10 +97,10 @@ def test_a_missing_grammar_is_said_when_the_reward_is_built(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(sys.modules, "tree_sitter_rust", None)
-    syntax._grammar.cache_clear()
+    syntax.grammar.cache_clear()
     with pytest.raises(ImportError, match=r'parsing rust .* pip install "assay\[complexity\]"'):
         CodeFormat(language="rust")
-    syntax._grammar.cache_clear()
+    syntax.grammar.cache_clear()
 
 
 def test_fingerprint_tells_settings_apart() -> None:
