@@ -106,13 +106,23 @@ class Grade:
 
 @dataclass(frozen=True, slots=True)
 class TurnVerdict:
-    """What a critic says of one assistant turn; None means that it abstains on the criterion."""
+    """What a critic says of one assistant turn; None means that it abstains on the criterion.
+
+    Attributes:
+        logical_soundness: The step follows from what is known, and is no loop.
+        tool_call_accuracy: The calls name tools on offer, with arguments that they take.
+        informational_gain: What came back was not known before.
+        reason: For people.
+        raw: The critic's own words, or empty.
+        findings: Short names of what was found, those that decided nothing among them.
+    """
 
     logical_soundness: bool | None
     tool_call_accuracy: bool | None
     informational_gain: bool | None
     reason: str = ""
     raw: str = ""
+    findings: tuple[str, ...] = ()
 
     @property
     def passed(self) -> bool | None:

@@ -6,13 +6,13 @@ the same frozen objects, so that no reward has to know which trainer or chat tem
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from assay.code_blocks import extract_code
 from assay.errors import DataError
+from assay.field_readers import group_name, listed, text_of_content, token_ids, truth
 from assay.json_object import MalformedJson, parse_object
 
 THINK_OPEN = "<think>"
@@ -77,7 +77,18 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message. `reasoning` is set only where the format keeps it apart from the content."""
+    """One message.
+
+    Attributes:
+        role: One of `ROLES`.
+        content: Its text.
+        reasoning: Set only where the format keeps it apart from the content.
+        tool_calls: Calls of an assistant message.
+        name: Of the tool, or of the agent that speaks.
+        tool_call_id: The call that a tool message answers.
+        is_error: Of a tool message: whether the environment says that the call went wrong; None
+            where it does not say.
+    """
 
     role: str
     content: str = ""
@@ -85,6 +96,7 @@ class Message:
     tool_calls: tuple[ToolCall, ...] = ()
     name: str | None = None
     tool_call_id: str | None = None
+    is_error: bool | None = None
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -109,16 +121,17 @@ class Message:
             reasoning = value.get("reasoning")
         if reasoning is not None and not isinstance(reasoning, str):
             raise DataError(f"reasoning_content must be text, got {type(reasoning).__name__}")
-        calls = _listed(value.get("tool_calls"))
+        calls = listed(value.get("tool_calls"))
         if isinstance(calls, str | bytes | Mapping) or not hasattr(calls or (), "__iter__"):
             raise DataError(f"tool_calls must be a list of calls, got {calls!r:.80}")
         return cls(
             role=role,
-            content=_text(value.get("content")),
+            content=text_of_content(value.get("content")),
             reasoning=reasoning,
             tool_calls=tuple(ToolCall.of(call) for call in calls or ()),
             name=value.get("name"),
             tool_call_id=value.get("tool_call_id"),
+            is_error=None if (told := value.get("is_error")) is None else truth("is_error", told),
         )
 
     @property
@@ -202,7 +215,7 @@ def as_messages(value: Any, *, role: str) -> tuple[Message, ...]:
         return (Message(role, value),)
     if isinstance(value, Message | Mapping):
         return (Message.of(value),)
-    value = _listed(value)
+    value = listed(value)
     if isinstance(value, Sequence) and not isinstance(value, bytes):
         return tuple(Message.of(item) for item in value)
     raise DataError(
@@ -256,18 +269,18 @@ class Sample:
             eos_token_ids: Where neither says, a completion whose last id is none of these was cut.
         """
         row = columns if columns is not None else {}
-        ids = None if completion_ids is None else _token_ids(completion_ids)
+        ids = None if completion_ids is None else token_ids(completion_ids)
         if truncated is None:
             told = row.get("truncated")
             if told is not None:
-                truncated = _truth(told)
+                truncated = truth("column 'truncated'", told)
             else:
                 truncated = bool(eos_token_ids and ids and ids[-1] not in eos_token_ids)
         return cls(
             prompt=as_messages(prompt, role="user"),
             completion=as_messages(completion, role="assistant"),
             columns=row,
-            group=_group(row.get("uid")),
+            group=group_name(row.get("uid")),
             completion_ids=ids,
             truncated=truncated,
         )
@@ -316,70 +329,25 @@ class Trajectory:
         tools: JSON schemas of the tools on offer; empty when unknown.
         outcome: Reward of the whole run where it is known.
         id: Where it comes from.
+        budget: Most tool calls that the run was allowed, or None.
+        info: What else the row says: the question, the gold answer, evidence, the failing step.
     """
 
     messages: tuple[Message, ...]
     tools: tuple[Mapping[str, Any], ...] = ()
     outcome: float | None = None
     id: str = ""
+    budget: int | None = None
+    info: Mapping[str, Any] = field(default_factory=dict)
 
     __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def calls(self) -> int:
+        """Tool calls, malformed ones among them."""
+        return sum(len(message.tool_calls) for message in self.messages)
 
     @property
     def turns(self) -> tuple[Turn, ...]:
         """Assistant turns with the results that follow each."""
         return turns_of(self.messages)
-
-
-def _group(uid: Any) -> str | None:
-    """A group's name; NaN is pandas' sign for a missing value and no group of its own."""
-    if getattr(uid, "ndim", None) == 0:  # a NumPy or torch scalar
-        uid = uid.item()
-    if uid is None or (isinstance(uid, float) and math.isnan(uid)):
-        return None
-    return str(uid)
-
-
-def _truth(told: Any) -> bool:
-    if not getattr(told, "ndim", 0) and told in (True, False):
-        return bool(told)
-    raise DataError(
-        f"column 'truncated' must be true or false, got {told!r:.80}; leave it out where it is "
-        "unknown"
-    )
-
-
-def _token_ids(values: Sequence[int]) -> tuple[int, ...]:
-    try:
-        return tuple(int(value) for value in values)
-    except (TypeError, ValueError, OverflowError):
-        raise DataError(f"completion_ids must be whole numbers, got {values!r:.80}") from None
-
-
-def _listed(value: Any) -> Any:
-    """`value`, as a list where it is an array: what pandas makes of a list in a parquet file."""
-    return value.tolist() if getattr(value, "ndim", 0) and hasattr(value, "tolist") else value
-
-
-def _text(content: Any) -> str:
-    """Text of a message's content: a string, None (a pure tool call), or text blocks."""
-    if content is None:
-        return ""
-    if isinstance(content, str):
-        return content
-    content = _listed(content)
-    if isinstance(content, Sequence) and not isinstance(content, bytes):
-        parts = []
-        for block in content:
-            if isinstance(block, str):
-                parts.append(block)
-            elif isinstance(block, Mapping) and isinstance(block.get("text"), str):
-                parts.append(block["text"])
-            else:
-                kind = block.get("type") if isinstance(block, Mapping) else type(block).__name__
-                raise DataError(
-                    f"only text content can be scored, got a block of type {kind!r}; "
-                    "replace it by a text description before scoring"
-                )
-        return "".join(parts)
-    raise DataError(f"message content must be text or text blocks, got {type(content).__name__}")
