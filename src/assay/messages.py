@@ -13,66 +13,24 @@ from typing import Any
 from assay.code_blocks import extract_code
 from assay.errors import DataError
 from assay.field_readers import group_name, listed, text_of_content, token_ids, truth
-from assay.json_object import MalformedJson, parse_object
+from assay.tool_calls import ToolCall
+
+__all__ = [
+    "ROLES",
+    "THINK_CLOSE",
+    "THINK_OPEN",
+    "Message",
+    "Sample",
+    "ToolCall",
+    "Trajectory",
+    "Turn",
+    "as_messages",
+    "turns_of",
+]
 
 THINK_OPEN = "<think>"
 THINK_CLOSE = "</think>"
 ROLES = frozenset({"system", "developer", "user", "assistant", "tool"})
-
-
-@dataclass(frozen=True, slots=True)
-class ToolCall:
-    """One tool call of an assistant turn.
-
-    Attributes:
-        name: The tool's name; empty when the call is too broken to tell.
-        arguments: Parsed arguments, or None when they could not be parsed.
-        id: The call's id where the format has one.
-        raw: The text the call was read from.
-        error: Where and why it is malformed; empty for a well-formed call.
-        server: MCP server name (MiroFlow), empty elsewhere.
-    """
-
-    name: str
-    arguments: Mapping[str, Any] | None
-    id: str = ""
-    raw: str = ""
-    error: str = ""
-    server: str = ""
-
-    __hash__ = None  # type: ignore[assignment]
-
-    @classmethod
-    def of(cls, value: ToolCall | Mapping[str, Any]) -> ToolCall:
-        """Read an OpenAI-style call, `{"function": {"name", "arguments"}}`, or a flat one.
-
-        Arguments may be a mapping or a JSON string; a malformed call keeps its text and its error.
-        """
-        if isinstance(value, ToolCall):
-            return value
-        if not isinstance(value, Mapping):
-            raise DataError(f"a tool call must be a mapping, got {type(value).__name__}")
-        function = value.get("function")
-        body: Mapping[str, Any] = function if isinstance(function, Mapping) else value
-        name = body.get("name")
-        name = name if isinstance(name, str) else ""
-        call_id = str(value.get("id") or "")
-        arguments = body.get("arguments")
-        raw = arguments if isinstance(arguments, str) else ""
-        error = "" if name else "the call has no name"
-        if isinstance(arguments, str):
-            try:
-                arguments = parse_object(arguments) if arguments.strip() else {}
-            except MalformedJson as problem:
-                where = "" if problem.position is None else f" at character {problem.position}"
-                error = error or f"arguments: {problem}{where}"
-                arguments = None
-        elif arguments is None:
-            arguments = {}
-        if arguments is not None and not isinstance(arguments, Mapping):
-            error = error or f"arguments must be an object, got {type(arguments).__name__}"
-            arguments = None
-        return cls(name=name, arguments=arguments, id=call_id, raw=raw, error=error)
 
 
 @dataclass(frozen=True, slots=True)

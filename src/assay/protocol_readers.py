@@ -207,6 +207,10 @@ class React(Protocol):
                 calls.append(_react_broken(line, value, "the turn writes its own Observation"))
         return ParsedTurn("\n".join(filter(None, said)), tuple(calls))
 
+    def thoughts(self, text: str) -> str:
+        """What the turn thinks, without the markers."""
+        return "\n".join(value for key, _, value in _react_sections(text) if key == "thought")
+
     def render_call(self, call: ToolCall) -> str:
         """`Action:` and `Action Input:` with JSON."""
         arguments = json.dumps(dict(call.arguments or {}), ensure_ascii=False)

@@ -61,6 +61,8 @@ def canonical(messages: Iterable[Message], name: str | Protocol) -> tuple[Messag
         if message.role == "assistant":
             reasoning, answer = message.split()
             turn = reader.parse(answer)
+            if reasoning is None and isinstance(reader, React):
+                reasoning = reader.thoughts(answer) or None
             calls = (*message.tool_calls, *turn.calls)
             found.append(replace(message, content=turn.text, reasoning=reasoning, tool_calls=calls))
             called = bool(calls)
