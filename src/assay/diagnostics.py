@@ -11,16 +11,53 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar, Token
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 from assay.errors import RewardError
 
 if TYPE_CHECKING:
+    from assay.messages import Sample
     from assay.reward import Reward, Score
 
 _STATES = ("scored", "skipped", "gated", "abstained", "failed")
 _path: ContextVar[tuple[str, ...]] = ContextVar("assay_path", default=())
 _recorder: ContextVar[Recorder | None] = ContextVar("assay_recorder", default=None)
+_listener: ContextVar[list[Heard] | None] = ContextVar("assay_listener", default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """One call of a reward by a trainer: what it was given on this process, and its full scores."""
+
+    reward: Reward
+    samples: Sequence[Sample]
+    scores: Sequence[Score]
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+@contextmanager
+def listening() -> Iterator[list[Heard]]:
+    """Hear every reward that is called inside, with more than the floats that it returns.
+
+    A trainer's contract is one float per completion; turn values, parts and evidence stay in the
+    `Score`. Rewards that the trainer runs on its own threads are heard too, as long as those take
+    over this context (asyncio does).
+    """
+    heard: list[Heard] = []
+    token = _listener.set(heard)
+    try:
+        yield heard
+    finally:
+        _listener.reset(token)
+
+
+def tell(reward: Reward, samples: Sequence[Sample], scores: Sequence[Score]) -> None:
+    """Hand a call's scores to whoever is `listening`."""
+    heard = _listener.get()
+    if heard is not None:
+        heard.append(Heard(reward, samples, scores))
 
 
 class Recorder:
@@ -95,6 +132,7 @@ def leaf_weight(reward: Reward, path: str) -> float | None:
 
 def emit(
     reward: Reward,
+    samples: Sequence[Sample],
     scores: Sequence[Score],
     recorder: Recorder,
     log_metric: Callable[[str, float], None] | None,
@@ -105,12 +143,13 @@ def emit(
     Metrics, per leaf `P` of a reward `R`: `R/P/mean` and, in a weighted sum, `R/P/weighted_mean`
     over the rows it scored (left out where it scored none: a NaN would poison the average over
     ranks); `R/P/scored`, `/skipped`, `/gated`, `/abstained`, `/failed`, counts of rows on this
-    process; `R/P/zeroed`, missing scores that its term counted as 0; `R/P/seconds`. Columns of the
-    completions table: `R/P` and `R/P/note`.
+    process; `R/P/zeroed`, missing scores that its term counted as 0; `R/P/seconds`; and whatever
+    the leaf says of itself (`Reward.figures`). Columns of the completions table: `R/P` and
+    `R/P/note`.
     """
     if log_metric is None and log_extra is None:
         return
-    for path in reward.leaves():
+    for path, component in reward.leaves().items():
         key = f"{reward.name}/{path}" if path else reward.name
         leaf = leaf_scores(scores, path)
         values = [score.value for score in leaf]
@@ -127,6 +166,8 @@ def emit(
                 weight = leaf_weight(reward, path)
                 if path and weight is not None:
                     log_metric(f"{key}/weighted_mean", weight * mean)
+            for name, figure in component.figures(samples, leaf).items():
+                log_metric(f"{key}/{name}", figure)
         if log_extra is not None:
             log_extra(key, values)
             log_extra(f"{key}/note", [score.note for score in leaf])

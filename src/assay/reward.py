@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, get_args
 
-from assay.diagnostics import Recorder, emit, enforce_error_rate, timed
+from assay.diagnostics import Recorder, emit, enforce_error_rate, tell, timed
 from assay.errors import ContractError, DataError, JudgeError, RewardError, SandboxError
 from assay.fingerprint import configuration_fingerprint
 from assay.groups import evaluate_groups
@@ -208,6 +208,18 @@ class Reward(ABC):
         """Factor of each component in the value, where the value is a weighted sum of them."""
         return {}
 
+    def figures(self, samples: Sequence[Sample], scores: Sequence[Score]) -> Mapping[str, float]:
+        """What a leaf adds to the trainer's log beside mean, counts and seconds, by name.
+
+        Args:
+            samples: Of one call, on this process.
+            scores: What the leaf made of them; gated and skipped ones included.
+
+        A name may be left out where there is nothing to tell: a NaN would poison the average over
+        steps and ranks.
+        """
+        return {}
+
     def leaves(self) -> dict[str, Reward]:
         """All leaves by path, e.g. `{"code/tests": PassRate(...)}`; a leaf alone has path ""."""
         found: dict[str, Reward] = {}
@@ -312,8 +324,9 @@ class Reward(ABC):
                 scores, everywhere = evaluate_groups(self, samples, unreadable)
             else:
                 scores = everywhere = self.evaluate(samples)
-        emit(self, scores, recorder, log_metric, log_extra)
+        emit(self, samples, scores, recorder, log_metric, log_extra)
         enforce_error_rate(self, everywhere)
+        tell(self, samples, scores)
         return [score.value for score in scores]
 
     def _samples(
