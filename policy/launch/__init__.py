@@ -1,0 +1,1 @@
+"""Configurations of `accelerate launch` that come with the library."""

@@ -1,0 +1,1 @@
+"""Recipes that come with the library, as TOML files."""

@@ -1,0 +1,233 @@
+"""Rollouts of a checkpoint: completions with their token ids, scored by any Reward, kept on disk.
+
+The difficulty filter, the evaluation matrix and the examples of a run's report all sample here.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from assay.fingerprint import fingerprint_of
+from assay.messages import Sample
+from assay.policy.checkpoints import write_json_file
+from assay.policy.data.row_files import read_rows, write_rows
+from assay.reward import Reward, Score
+from assay.settings import real, whole
+
+
+@dataclass(frozen=True)
+class Decoding:
+    """How completions are sampled; kept with every result.
+
+    Args:
+        n: Completions per prompt.
+        max_new_tokens: Longest completion.
+        temperature: 0 decodes greedily.
+        top_p: Nucleus.
+        batch_size: Completions generated together.
+        seed: Of the sampling.
+
+    Source: the model card's temperature .6 and top_p .95.
+    """
+
+    n: int = 8
+    max_new_tokens: int = 4096
+    temperature: float = 0.6
+    top_p: float = 0.95
+    batch_size: int = 32
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("n", "max_new_tokens", "batch_size"):
+            whole(f"Decoding.{name}", getattr(self, name), 1)
+        real("Decoding.temperature", self.temperature, 0)
+        real("Decoding.top_p", self.top_p, 0, 1)
+
+
+def generate(
+    model: Any, tokenizer: Any, rows: Sequence[Mapping[str, Any]], decoding: Decoding
+) -> list[dict[str, Any]]:
+    """`decoding.n` rows per row of `rows`, with `completion`, `completion_ids` and `truncated`.
+
+    Args:
+        model: A causal language model, on its device.
+        tokenizer: Its tokenizer; a copy of its padding settings is put back.
+        rows: With `prompt` as messages; other columns are copied, `tools` go to the template.
+        decoding: How to sample.
+    """
+    import torch
+
+    ends = _end_ids(model, tokenizer)
+    side, tokenizer.padding_side = tokenizer.padding_side, "left"
+    training = model.training
+    model.eval()
+    jobs = [row for row in rows for _ in range(decoding.n)]
+    found: list[dict[str, Any]] = []
+    sampling: dict[str, Any] = {"do_sample": False, "temperature": None, "top_p": None}
+    if decoding.temperature > 0:
+        sampling = {
+            "do_sample": True,
+            "temperature": decoding.temperature,
+            "top_p": decoding.top_p,
+            "top_k": 0,
+        }
+    devices = [] if model.device.type == "cpu" else [model.device]
+    try:
+        with torch.random.fork_rng(devices), torch.inference_mode():
+            torch.manual_seed(decoding.seed)
+            for start in range(0, len(jobs), decoding.batch_size):
+                batch = jobs[start : start + decoding.batch_size]
+                texts = [
+                    tokenizer.apply_chat_template(
+                        row["prompt"],
+                        tools=row.get("tools") or None,
+                        tokenize=False,
+                        add_generation_prompt=True,
+                    )
+                    for row in batch
+                ]
+                inputs = tokenizer(
+                    texts, return_tensors="pt", padding=True, add_special_tokens=False
+                ).to(model.device)
+                inputs.pop("token_type_ids", None)
+                output = model.generate(
+                    **inputs,
+                    max_new_tokens=decoding.max_new_tokens,
+                    eos_token_id=sorted(ends),
+                    pad_token_id=tokenizer.pad_token_id,
+                    **sampling,
+                )
+                width = inputs["input_ids"].shape[1]
+                for row, ids in zip(batch, output[:, width:].tolist(), strict=True):
+                    found.append(_rollout(row, ids, ends, tokenizer))
+    finally:
+        tokenizer.padding_side = side
+        model.train(training)
+    return found
+
+
+def score_rollouts(
+    reward: Reward, rollouts: Sequence[Mapping[str, Any]], *, batch_size: int = 64
+) -> list[Score]:
+    """One Score per rollout; the rollouts of a group are never scored apart."""
+    scores: list[Score] = []
+    batch: list[Mapping[str, Any]] = []
+    for index, row in enumerate(rollouts):
+        batch.append(row)
+        last = index + 1 == len(rollouts)
+        if last or (len(batch) >= batch_size and rollouts[index + 1].get("uid") != row.get("uid")):
+            scores += reward.evaluate([_sample(r) for r in batch])
+            batch = []
+    return scores
+
+
+def kept_rollouts(
+    folder: str | Path,
+    model: Any,
+    tokenizer: Any,
+    rows: Sequence[Mapping[str, Any]],
+    decoding: Decoding,
+    reward: Reward,
+    *,
+    checkpoint: str,
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Rollouts and score rows, from `folder` if they were made for the same settings before.
+
+    Args:
+        folder: Holds `rollouts.jsonl`, `scores.jsonl` and `rollouts.json` with what made them.
+        model: Called without arguments for the model, only if there is something to generate.
+        tokenizer: Its tokenizer.
+        rows: Problems.
+        decoding: How to sample.
+        reward: Scores them.
+        checkpoint: What the model's weights are known by.
+    """
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    mark = fingerprint_of((checkpoint, decoding, reward.fingerprint(), [_plain(r) for r in rows]))
+    files = (folder / "rollouts.jsonl", folder / "scores.jsonl", folder / "rollouts.json")
+    if files[2].is_file():
+        about = next(iter(read_rows(files[2])))
+        if about.get("mark") == mark:
+            return list(read_rows(files[0])), list(read_rows(files[1]))
+    start = time.monotonic()
+    rollouts = [
+        row | {"id": number}
+        for number, row in enumerate(generate(model(), tokenizer, rows, decoding), start=1)
+    ]
+    made = time.monotonic()
+    scores = [
+        {"id": row["id"], **score.to_json()}
+        for row, score in zip(rollouts, score_rollouts(reward, rollouts), strict=True)
+    ]
+    write_rows(files[0], rollouts)
+    write_rows(files[1], scores)
+    about = {
+        "mark": mark,
+        "decoding": vars(decoding),
+        "tokens": sum(len(row["completion_ids"]) for row in rollouts),
+        "generation_s": round(made - start, 3),
+        "scoring_s": round(time.monotonic() - made, 3),
+    }
+    write_json_file(files[2], about)
+    return rollouts, scores
+
+
+def summarise(
+    rollouts: Iterable[Mapping[str, Any]], scores: Iterable[Mapping[str, Any]]
+) -> dict[str, float]:
+    """Mean score, share with full marks, share cut at the limit, repetition, and counts."""
+    from assay.rewards import Repetition
+
+    rows, found = list(rollouts), list(scores)
+    values = [score["value"] for score in found if score["value"] is not None]
+    passed = [score["passed"] for score in found if score["passed"] is not None]
+    repetition = [s.value or 0.0 for s in Repetition().score([_sample(row) for row in rows])]
+    summary = {
+        "rollouts": float(len(rows)),
+        "scored": float(len(values)),
+        "truncated": sum(bool(row["truncated"]) for row in rows) / max(1, len(rows)),
+        "repetition": -sum(repetition) / max(1, len(rows)),
+        "tokens": sum(len(row["completion_ids"]) for row in rows) / max(1, len(rows)),
+    }
+    if values:
+        summary["reward"] = sum(values) / len(values)
+    if passed:
+        summary["passed"] = sum(map(bool, passed)) / len(passed)
+    return summary
+
+
+def _sample(row: Mapping[str, Any]) -> Sample:
+    columns = {k: v for k, v in row.items() if k not in ("prompt", "completion", "completion_ids")}
+    return Sample.of(
+        row["prompt"], row["completion"], columns, completion_ids=row.get("completion_ids")
+    )
+
+
+def _rollout(
+    row: Mapping[str, Any], ids: list[int], ends: set[int], tokenizer: Any
+) -> dict[str, Any]:
+    end = next((i for i, token in enumerate(ids) if token in ends), None)
+    kept = ids if end is None else ids[: end + 1]
+    text = tokenizer.decode(kept if end is None else kept[:-1], skip_special_tokens=True)
+    return dict(row) | {
+        "completion": [{"role": "assistant", "content": text}],
+        "completion_ids": kept,
+        "truncated": end is None,
+    }
+
+
+def _end_ids(model: Any, tokenizer: Any) -> set[int]:
+    configured = getattr(model.generation_config, "eos_token_id", None)
+    ids = configured if isinstance(configured, list) else [configured]
+    return {int(i) for i in [*ids, tokenizer.eos_token_id] if i is not None}
+
+
+def _plain(row: Mapping[str, Any]) -> dict[str, Any]:
+    import json
+
+    return json.loads(json.dumps(dict(row), sort_keys=True, default=str))  # type: ignore[no-any-return]

@@ -1,0 +1,1 @@
+"""Training stages: one frozen configuration and one `main(config)` each, usable alone."""

@@ -1,0 +1,67 @@
+"""Loads what a stage starts from, and saves what the next one loads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from assay.policy.chat import install_template
+
+
+def load_tokenizer(model: str, chat_template: str | None = None, **settings: Any) -> Any:
+    """The model's tokenizer, with `chat_template` in place of its own if one is given.
+
+    Raises:
+        ConfigError: There is no chat template at all.
+    """
+    from transformers import AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(model, **settings)
+    install_template(tokenizer, chat_template)
+    return tokenizer
+
+
+def load_policy(model: str, settings: Mapping[str, Any] | None = None) -> Any:
+    """The causal language model; `settings` are TRL's `model_init_kwargs`."""
+    from transformers import AutoModelForCausalLM
+
+    given: dict[str, Any] = {"dtype": "auto"} | dict(settings or {})
+    return AutoModelForCausalLM.from_pretrained(model, **given)
+
+
+def lora_config(lora: Mapping[str, Any] | None) -> Any:
+    """Settings of LoRA for the trainer, or None for full training."""
+    if lora is None:
+        return None
+    from peft import LoraConfig
+
+    defaults = {"task_type": "CAUSAL_LM", "target_modules": "all-linear"}
+    return LoraConfig(**(defaults | dict(lora)))
+
+
+def save_policy(
+    trainer: Any, tokenizer: Any, folder: str | Path, *, merge_lora: bool = True
+) -> None:
+    """Save the trained model so that `from_pretrained` loads it on every rank's next stage."""
+    folder = Path(folder)
+    model = trainer.accelerator.unwrap_model(trainer.model)
+    if merge_lora and hasattr(model, "merge_and_unload"):
+        trainer.save_model(str(folder / "adapter"))
+        if trainer.is_world_process_zero():
+            merged = model.merge_and_unload()
+            merged.save_pretrained(folder)
+    else:
+        trainer.save_model(str(folder))
+    if trainer.is_world_process_zero():
+        tokenizer.save_pretrained(folder)
+    trainer.accelerator.wait_for_everyone()
+
+
+def device_settings() -> dict[str, Any]:
+    """What TRL needs to be told on a machine without a GPU; bf16 where there is one."""
+    import torch
+
+    if torch.cuda.is_available():
+        return {"bf16": True}
+    return {"use_cpu": True, "bf16": False, "dataloader_pin_memory": False}

@@ -1,0 +1,243 @@
+"""Runs GRPO for any RL stage: data, filter, reward, trainer, checkpoints, result."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from assay.errors import ConfigError, DataError
+from assay.fingerprint import fingerprint_of
+from assay.groups import world
+from assay.policy.checkpoints import resume_point, write_json_file
+from assay.policy.config_keys import trl_arguments
+from assay.policy.data.difficulty import DifficultyFilter, MeetsBound, Solved
+from assay.policy.data.row_files import read_rows, write_rows
+from assay.policy.rollouts import Decoding, kept_rollouts
+from assay.policy.stages.models import (
+    device_settings,
+    load_policy,
+    load_tokenizer,
+    lora_config,
+    save_policy,
+)
+from assay.policy.stages.progress_log import quiet, read_log, stage_callbacks
+from assay.policy.stages.rl_config import RLConfig, RolloutFilter
+from assay.policy.stages.rl_data import as_columns, own_rows, training_prompts
+from assay.policy.stages.rl_rewards import reward_functions, stage_reward
+from assay.policy.stages.stage_config import StageResult
+from assay.reward import Reward
+
+#: Which problems the difficulty filter kept, in the stage's folder.
+FILTER_FILE = "filter.json"
+
+
+def run_rl(
+    config: RLConfig,
+    own: Callable[[], Reward],
+    *,
+    criterion: Callable[[RolloutFilter], Any] = lambda rule: Solved(),
+    trainer_class: Any = None,
+    trainer_settings: Mapping[str, Any] | None = None,
+) -> StageResult:
+    """Train the policy of `config` on its reward; continues from the last checkpoint.
+
+    Args:
+        config: The stage.
+        own: Makes the reward of the stage's own rows where the configuration names none.
+        criterion: What the difficulty filter counts.
+        trainer_class: In place of `PolicyTrainer`.
+        trainer_settings: Further arguments of the trainer.
+
+    Raises:
+        ConfigError: Settings that cannot work together, or checkpoints of other settings.
+        DataError: Rows that the reward cannot score, or none left.
+    """
+    from datasets import Dataset
+    from trl import GRPOConfig
+
+    from assay.policy.stages.rl_trainer import PolicyTrainer
+
+    start = time.monotonic()
+    tokenizer = load_tokenizer(config.model, config.chat_template)
+    reward = stage_reward(config, own, [tokenizer.eos_token_id])
+    functions, weights = reward_functions(config, reward)
+    arguments = trl_arguments(GRPOConfig, config.trl, _own_settings(config, weights), {})
+    mark = fingerprint_of((config.mark(), reward.fingerprint(), [Path(f) for f in config.files()]))
+    checkpoint = resume_point(config.output_dir, mark, resume=config.resume)
+    rows = own_rows(config)
+    if config.filter is not None:
+        rows = filtered(config, rows, reward, tokenizer, criterion(config.filter))
+    prompts = training_prompts(config, rows, _prompt_count(config, arguments, len(rows)))
+    reward.check(prompts)
+    model = load_policy(config.model, arguments.model_init_kwargs)
+    arguments.model_init_kwargs = None
+    trainer = (trainer_class or PolicyTrainer)(
+        model=model,
+        reward_funcs=functions,
+        args=arguments,
+        train_dataset=Dataset.from_list(as_columns(prompts)),
+        processing_class=tokenizer,
+        peft_config=lora_config(config.lora),
+        callbacks=stage_callbacks(config.output_dir),
+        drop_zero_variance=config.drop_zero_variance,
+        **(trainer_settings or {}),
+    )
+    quiet(trainer)
+    trainer.train(resume_from_checkpoint=checkpoint)
+    save_policy(trainer, tokenizer, config.output_dir, merge_lora=config.merge_lora)
+    result = StageResult(
+        Path(config.output_dir),
+        config.STAGE,
+        _totals(config.output_dir) if trainer.is_world_process_zero() else {},
+        trainer.state.global_step,
+        time.monotonic() - start,
+        "" if checkpoint is None else Path(checkpoint).name,
+    )
+    if trainer.is_world_process_zero():
+        result.save()
+    return result
+
+
+def filtered(
+    config: RLConfig,
+    rows: Sequence[dict[str, Any]],
+    reward: Reward,
+    tokenizer: Any,
+    criterion: Any,
+) -> list[dict[str, Any]]:
+    """The problems of which some rollouts of the stage's first checkpoint meet the criterion.
+
+    Rollouts are kept in the folder `filter`, so that a run that goes on does not sample again.
+    Under several ranks the first one samples and the others read.
+
+    Raises:
+        DataError: No problem is left.
+    """
+    rule = config.filter
+    if rule is None:
+        return list(rows)
+    folder = Path(config.output_dir) / "filter"
+    kept_file, about_file = folder / "kept.jsonl", Path(config.output_dir) / FILTER_FILE
+    if world()[0] == 0:
+        decoding = Decoding(
+            n=rule.n,
+            max_new_tokens=config.max_completion_length,
+            temperature=float(config.trl.get("temperature", 1.0)),
+            top_p=float(config.trl.get("top_p", 1.0)),
+            batch_size=4 * config.num_generations,
+            seed=config.seed,
+        )
+        checkpoint = fingerprint_of(
+            [config.model, *sorted(Path(config.model).glob("*.safetensors"))]
+        )
+        rollouts, scores = kept_rollouts(
+            folder,
+            lambda: _on_device(load_policy(config.model)),
+            tokenizer,
+            rows,
+            decoding,
+            reward,
+            checkpoint=checkpoint,
+        )
+        groups: dict[str, list[Mapping[str, Any]]] = {}
+        for rollout, score in zip(rollouts, scores, strict=True):
+            groups.setdefault(str(rollout["uid"]), []).append(_unwrapped(score, config.domain))
+        decided = DifficultyFilter(criterion, rule.n, rule.low, rule.high)(groups)
+        kept = set(decided.kept)
+        write_rows(kept_file, (row for row in rows if row["uid"] in kept))
+        write_json_file(
+            about_file,
+            {
+                "problems": len(groups),
+                "kept": len(kept),
+                "counts": dict(decided.counts),
+                "solved": {uid: list(span) for uid, span in decided.solved.items()},
+            },
+        )
+    _wait()
+    left = list(read_rows(kept_file)) if kept_file.is_file() else []
+    if not left:
+        raise DataError(
+            f"the difficulty filter kept none of {len(rows)} problems ({about_file} has the "
+            "counts); widen low and high, train the stage before longer, or drop the filter"
+        )
+    return left
+
+
+def bound_criterion(rule: RolloutFilter) -> MeetsBound:
+    """Stage 2's criterion: the complexity bound is met, by default in a correct program."""
+    return MeetsBound(require_correct=rule.require_correct)
+
+
+def _own_settings(config: RLConfig, weights: list[float] | None) -> dict[str, Any]:
+    settings: dict[str, Any] = {
+        "report_to": "none",
+        "output_dir": config.output_dir,
+        "seed": config.seed,
+        "num_generations": config.num_generations,
+        "max_completion_length": config.max_completion_length,
+        "beta": config.beta,
+        "mask_truncated_completions": config.truncated == "mask",
+        "reward_weights": weights,
+        "logging_steps": 1,
+        "disable_tqdm": True,
+        **device_settings(),
+    }
+    if config.vllm != "off":
+        settings |= {"use_vllm": True, "vllm_mode": config.vllm}
+    return settings
+
+
+def _prompt_count(config: RLConfig, arguments: Any, rows: int) -> int:
+    """Prompts of the whole stage: what `max_steps` needs, or one pass over the own rows."""
+    share = 1 - sum(replay.share for replay in config.replay)
+    once = round(rows / share)
+    if arguments.max_steps <= 0:
+        return once
+    group = arguments.generation_batch_size // config.num_generations
+    if group < 1:
+        raise ConfigError(
+            f"a generation batch of {arguments.generation_batch_size} holds no group of "
+            f"{config.num_generations}; raise per_device_train_batch_size or "
+            "gradient_accumulation_steps in [trl]"
+        )
+    return max(once, arguments.max_steps * group)
+
+
+def _unwrapped(score: Mapping[str, Any], domain: str) -> Mapping[str, Any]:
+    """The score of the stage's own reward inside a route and beside the overlong punishment."""
+    for name in ("task", domain):
+        score = score["parts"].get(name, score)
+    return score
+
+
+def _totals(folder: str) -> dict[str, float]:
+    """Means over the last quarter of the logged steps, and totals of tokens and seconds."""
+    entries = [entry for entry in read_log(folder) if "reward" in entry]
+    last = entries[-max(1, len(entries) // 4) :]
+    found = {}
+    for key in ("reward", "reward_std", "completions/mean_length", "completions/clipped_ratio"):
+        values = [entry[key] for entry in last if key in entry]
+        if values:
+            found[key] = sum(values) / len(values)
+    for key in ("time/rewards_s", "time/rollouts_s", "step_time"):
+        found[f"total {key}"] = sum(entry.get(key, 0.0) for entry in entries)
+    if entries:
+        found["tokens"] = entries[-1].get("num_tokens", 0.0)
+    return found
+
+
+def _on_device(model: Any) -> Any:
+    import torch
+
+    return model.to("cuda") if torch.cuda.is_available() else model
+
+
+def _wait() -> None:
+    import sys
+
+    distributed = sys.modules.get("torch.distributed")
+    if world()[1] > 1 and distributed is not None:
+        distributed.barrier()

@@ -1,0 +1,1 @@
+"""Chat templates that come with the library."""
