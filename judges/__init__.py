@@ -20,6 +20,7 @@ from assay.judge import (
 if TYPE_CHECKING:
     from assay.judges.cache import ScoreCache
     from assay.judges.cached import Cached
+    from assay.judges.calibrated import Calibrated
     from assay.judges.client import Client, Prices, Reply, Request, Usage
     from assay.judges.endpoint import Endpoint
     from assay.judges.local_model import LocalModel
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BothOrders",
     "Cached",
+    "Calibrated",
     "Client",
     "Endpoint",
     "Estimate",
@@ -54,6 +56,7 @@ __all__ = [
 _LAZY = {
     "BothOrders": "order",
     "Cached": "cached",
+    "Calibrated": "calibrated",
     "Client": "client",
     "Endpoint": "endpoint",
     "LocalModel": "local_model",

@@ -11,7 +11,7 @@ from assay.reward import Reward, Score
 from assay.rewards.asynchronous import AsyncReward
 from assay.rewards.chat_format import ChatFormat
 from assay.rewards.code_format import CodeFormat
-from assay.rewards.combine import Ensemble, Mapped, Route, Term, WeightedSum
+from assay.rewards.combine import Calibrated, Ensemble, Mapped, Route, Term, WeightedSum
 from assay.rewards.math_answer import MathAnswer
 from assay.rewards.monitors import Monitored
 from assay.rewards.pairwise import PairwiseModel, PairwiseReward
@@ -27,6 +27,7 @@ from assay.rewards.transforms import Clip, Sigmoid, Standardise
 
 __all__ = [
     "AsyncReward",
+    "Calibrated",
     "ChatFormat",
     "Clip",
     "CodeFormat",

@@ -13,10 +13,10 @@ from assay.messages import Sample
 from assay.reward import Reward, Score, column_names
 from assay.rewards.composite import check_turns, derive, evaluate_rows, named
 from assay.rewards.ensemble import Ensemble
-from assay.rewards.mapped import Mapped
+from assay.rewards.mapped import Calibrated, Mapped
 from assay.settings import nonempty, one_of
 
-__all__ = ["Ensemble", "Mapped", "Route", "Term", "WeightedSum"]
+__all__ = ["Calibrated", "Ensemble", "Mapped", "Route", "Term", "WeightedSum"]
 
 OnMissing = Literal["propagate", "zero"]
 

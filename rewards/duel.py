@@ -23,12 +23,14 @@ class Duel:
         second: P(A wins) where A was shown second, or None.
         note: Why there is no number, or what was cut.
         failed: Our side broke, rather than the judge being undecided.
+        joint: P(A wins) of a judge that ran and joined both orders itself, or None.
     """
 
     first: float | None = None
     second: float | None = None
     note: str = ""
     failed: bool = False
+    joint: float | None = None
 
     @property
     def order_gap(self) -> float | None:
@@ -37,15 +39,25 @@ class Duel:
             return None
         return self.first - self.second
 
+    @property
+    def flipped(self) -> bool | None:
+        """Whether both orders picked the same slot; None with one order."""
+        if self.first is None or self.second is None:
+            return None
+        return (self.first - 0.5) * (self.second - 0.5) < 0
+
     def value(self, mode: Mode, tie: float = 0.5) -> float | None:
         """The duel as a number; None where the judge gave none.
 
         `hard`: 1[dbar > 0], and `tie` at dbar = 0. `agree`: 1 or 0 where both orders agree, else
-        .5. `soft`: sigmoid(dbar), dbar the mean of A's logits over the orders that were run.
+        .5. `soft`: sigmoid(dbar), dbar the mean of A's logits over the orders that were run, or the
+        logit of what the judge itself made of both.
         """
         known = [p for p in (self.first, self.second) if p is not None]
         if not known:
             return None
+        if self.joint is not None and mode != "agree":
+            known = [self.joint]
         if mode == "soft":
             return _sigmoid(math.fsum(map(_logit, known)) / len(known))
         # logit(a) + logit(c) > 0 iff a + c > 1, without a logarithm of 0
@@ -109,7 +121,7 @@ def _of_two(verdict: Verdict, other: Verdict | None) -> Duel:
         if p is None:
             return Duel(None, None, note, failed)
         first, second = (min(max(x, 0.0), 1.0) for x in (p + gap / 2, p - gap / 2))
-        return Duel(first, second, note, failed)
+        return Duel(first, second, note, failed, joint=p)
     shown_first, back = _p_first(verdict), _p_first(other)
     notes = [_problem(verdict), _problem(other)]
     note = "; ".join(dict.fromkeys(text for text, _ in notes if text))

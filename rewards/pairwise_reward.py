@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -11,6 +12,8 @@ from assay.judge import Judge, Pair
 from assay.messages import Message, Sample, as_messages
 from assay.reward import Reward, Score
 from assay.rewards.duel import MODES, Duel, Mode, run_duels
+from assay.rewards.duel_figures import duel_figures
+from assay.settings import real
 
 
 @dataclass(frozen=True)
@@ -26,8 +29,10 @@ class PairwiseReward(Reward):
     The reference's slot is balanced: both orders are run, or with `order="single"` one of them,
     chosen by a hash of prompt and answers.
 
-    `info` holds the order gap and, per opponent, the outcome. With several opponents the value is
-    the mean over them, the rollout's win rate.
+    With several opponents the value is the mean over them, the rollout's win rate. `info` holds
+    each outcome and order gap; the trainer's log gets `win_rate/<opponent>`, `order_gap` (signed,
+    > 0 where the judge favours the first slot), `order_gap_size`, `flip_rate`, `over_order_gap`
+    and `zero_variance_groups`, the share of groups whose rollouts all fared the same.
 
     Source: the report's pair-wise RL reward (E3 of the method notes).
 
@@ -37,8 +42,14 @@ class PairwiseReward(Reward):
             (a mapping of name to answer, or a list of {"name", "answer"}).
         mode: See above.
         order: `both` runs every pair in both orders, `single` in one.
+        max_order_gap: A verdict whose order gap is larger in size counts for neither answer: the
+            judge looked at the slots more than at the answers. An audit (`assay audit`) suggests a
+            value; None takes every verdict.
+        over_gap: What becomes of such a verdict: `tie`, an outcome of .5, or `abstain`, no outcome
+            and, like any missing one, no score of the rollout.
 
     Raises:
+        ConfigError: A setting that cannot be; `max_order_gap` with `order="single"`.
         DataError: A row's reference is empty or of another form.
 
     Example:
@@ -59,6 +70,8 @@ class PairwiseReward(Reward):
     reference: str = "reference"
     mode: Mode = "hard"
     order: Literal["both", "single"] = "both"
+    max_order_gap: float | None = None
+    over_gap: Literal["tie", "abstain"] = "tie"
     name: str = "pairwise"
     max_error_rate: float = 0.5
     eos_token_ids: tuple[int, ...] = ()
@@ -66,6 +79,18 @@ class PairwiseReward(Reward):
 
     def __post_init__(self) -> None:
         check_duel_settings(self, self.model, self.mode, self.order)
+        if self.over_gap not in ("tie", "abstain"):
+            raise ConfigError(
+                "PairwiseReward.over_gap must be one of {'tie', 'abstain'}, got "
+                f"{self.over_gap!r}"
+            )
+        if self.max_order_gap is not None:
+            real("PairwiseReward.max_order_gap", self.max_order_gap, 0, 1)
+            if self.order == "single":
+                raise ConfigError(
+                    "PairwiseReward.max_order_gap needs both orders, got order='single'; set "
+                    "order='both' or leave max_order_gap out"
+                )
         object.__setattr__(self, "columns", frozenset({self.reference}))
 
     def score(self, samples: Sequence[Sample]) -> list[Score]:
@@ -79,13 +104,29 @@ class PairwiseReward(Reward):
         duels = iter(run_duels(self.model, pairs, both=self.order == "both"))
         return [self._score({name: next(duels) for name in row}) for row in rows]
 
+    def figures(self, samples: Sequence[Sample], scores: Sequence[Score]) -> dict[str, float]:
+        """Win rate per opponent, order gaps, flips, and groups without a signal."""
+        return duel_figures(samples, scores)
+
     def _score(self, duels: Mapping[str, Duel]) -> Score:
+        limit = math.inf if self.max_order_gap is None else self.max_order_gap
+        gaps = {name: d.order_gap for name, d in duels.items() if d.order_gap is not None}
+        over = [name for name, gap in gaps.items() if abs(gap) > limit + 1e-12]
         values = {name: duel.value(self.mode, tie=0.0) for name, duel in duels.items()}
-        note = "; ".join(dict.fromkeys(duel.note for duel in duels.values() if duel.note))
+        notes = [duel.note for duel in duels.values() if duel.note]
+        for name in over:
+            if values[name] is None:
+                continue
+            values[name] = 0.5 if self.over_gap == "tie" else None
+            notes.append(f"order gap {gaps[name]:+.2f} is over {limit:g}")
+        note = "; ".join(dict.fromkeys(notes))
         info: dict[str, Any] = {"opponents": values}
-        gaps = [duel.order_gap for duel in duels.values() if duel.order_gap is not None]
         if gaps:
-            info["order_gap"] = sum(gaps) / len(gaps)
+            info["order_gap"] = sum(gaps.values()) / len(gaps)
+            info["order_gaps"] = gaps
+            info["flips"] = sum(bool(duel.flipped) for duel in duels.values())
+        if self.max_order_gap is not None:
+            info["over_order_gap"] = len(over)
         known = [value for value in values.values() if value is not None]
         if len(known) < len(values):
             broke = any(duel.failed for duel in duels.values())

@@ -106,7 +106,7 @@ class Standardise(Transform):
 
 
 @dataclass(frozen=True)
-class Calibrated(Transform):
+class Predicted(Transform):
     """A fitted calibrator with `predict(array) -> array`; its attribute `range`, else [0, 1]."""
 
     calibrator: Any
@@ -140,7 +140,7 @@ def as_transform(value: Any) -> Transform:
     if isinstance(value, Transform):
         return value
     if callable(getattr(value, "predict", None)):
-        return Calibrated(value)
+        return Predicted(value)
     raise ConfigError(
         "Mapped needs Clip, Sigmoid, Standardise or a fitted calibrator with predict(), got "
         f"{type(value).__name__}"

@@ -6,6 +6,7 @@ import enum
 import functools
 import hashlib
 import inspect
+import pickle
 from collections.abc import Mapping, Set
 from dataclasses import fields, is_dataclass
 from pathlib import Path
@@ -30,7 +31,8 @@ def fingerprint_of(value: object) -> str:
     Plain data, enums, NumPy arrays, files (by content), dataclasses (by class and fields, those
     whose metadata says `fingerprint: False` left out), functions and methods (by name, source,
     defaults and what they close over, but not the globals they read) and objects with a
-    `fingerprint()` method can be hashed.
+    `fingerprint()` or `to_dict()` method can be hashed, estimators with `predict()` by their
+    pickle.
 
     Raises:
         ConfigError: Anything else, named by its type.
@@ -128,6 +130,10 @@ def _update(digest: Any, value: object) -> None:
         _update(digest, ("builtin", value.__module__, value.__qualname__))
     elif isinstance(value, functools.partial):
         _update(digest, ("partial", value.func, value.args, value.keywords))
+    elif callable(to_dict := getattr(value, "to_dict", None)):  # calibrators that are saved as JSON
+        _update(digest, ("dict", _qualified(type(value)), to_dict()))
+    elif callable(getattr(value, "predict", None)):  # fitted by somebody else's library
+        _update(digest, ("estimator", _qualified(type(value)), pickle.dumps(value, protocol=5)))
     else:
         raise ConfigError(
             f"cannot fingerprint a {_qualified(type(value))}; give it a method "

@@ -14,7 +14,17 @@ from hypothesis import strategies as st
 from assay.errors import ConfigError, ContractError, DataError
 from assay.messages import Sample
 from assay.reward import Reward, Score
-from assay.rewards import Clip, Ensemble, Mapped, Route, Sigmoid, Standardise, Term, WeightedSum
+from assay.rewards import (
+    Calibrated,
+    Clip,
+    Ensemble,
+    Mapped,
+    Route,
+    Sigmoid,
+    Standardise,
+    Term,
+    WeightedSum,
+)
 from tests.samples import Broken, FromColumn, RankInGroup, sample
 
 
@@ -270,6 +280,19 @@ def test_mapped_takes_any_fitted_calibrator() -> None:
     assert one(Mapped(FromColumn(), iso), x=1.0).value == pytest.approx(0.5)
     with pytest.raises(ConfigError, match=r"or a fitted calibrator with predict\(\), got int"):
         Mapped(FromColumn(), 3)
+
+
+def test_calibrated_is_mapped_by_a_calibrator() -> None:
+    sklearn = pytest.importorskip("sklearn.isotonic")
+    iso = sklearn.IsotonicRegression(out_of_bounds="clip").fit([0.0, 1.0, 2.0], [0.0, 0.5, 1.0])
+    reward = Calibrated(FromColumn(low=-math.inf, high=math.inf), iso)
+    assert reward.range == (0.0, 1.0)
+    score = one(reward, x=(1.0, True, [2.0, None]))
+    assert (score.value, score.passed, score.turns) == (pytest.approx(0.5), True, (1.0, None))
+    assert one(reward, x="abstained").status == "abstained"
+    assert len(reward.fingerprint()) == 64
+    with pytest.raises(ConfigError, match=r"fitted object with predict\(\), got int"):
+        Calibrated(FromColumn(), 3)
 
 
 def test_bad_transforms() -> None:

@@ -16,6 +16,7 @@ from assay.messages import Sample
 torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
+from assay.rewards import Term, WeightedSum  # noqa: E402
 from assay.rewards.duel import Duel, run_duels  # noqa: E402
 from assay.rewards.pair_text import PairText  # noqa: E402
 from assay.rewards.pairwise import PairLogits, PairwiseModel, PairwiseReward  # noqa: E402
@@ -319,6 +320,62 @@ def test_several_opponents_by_name() -> None:
         assert score.info["opponents"] == {"short": 1.0, "long": 0.0}
     messages = [{"role": "assistant", "content": "x"}]
     assert values(reward, answers=messages) == [1.0, 1.0, 1.0, 1.0]
+
+
+def test_a_large_order_gap_is_a_tie_or_an_abstention() -> None:
+    # always_first: .9 in both orders, a gap of .8; longer_wins: 7 letters more, a gap near 0.
+    rows = samples(reference="xxxxx")
+    for mode in ("hard", "agree", "soft"):
+        tied = PairwiseReward(Rule(always_first), mode=mode, max_order_gap=0.5).evaluate(rows)  # type: ignore[arg-type]
+        assert {score.value for score in tied} == {0.5}
+        assert tied[0].note == "order gap +0.80 is over 0.5"
+        assert tied[0].info["over_order_gap"] == 1
+    missing = PairwiseReward(Rule(always_first), max_order_gap=0.5, over_gap="abstain")
+    assert [score.status for score in missing.evaluate(rows)] == ["abstained"] * 4
+    for limit in (0.8, 1.0):  # at the limit is not over it
+        kept = PairwiseReward(Rule(always_first), max_order_gap=limit).evaluate(rows)
+        assert {score.value for score in kept} == {0.0}
+    fair = PairwiseReward(Rule(longer_wins), max_order_gap=0.05).evaluate(rows)
+    assert [score.value for score in fair] == [1.0, 1.0, 0.0, 1.0]
+    with pytest.raises(ConfigError, match="max_order_gap needs both orders, got order='single'"):
+        PairwiseReward(Rule(never), order="single", max_order_gap=0.5)
+    with pytest.raises(ConfigError, match="max_order_gap must be a finite number"):
+        PairwiseReward(Rule(never), max_order_gap=1.5)
+    with pytest.raises(ConfigError, match="over_gap must be one of"):
+        PairwiseReward(Rule(never), over_gap="drop")  # type: ignore[arg-type]
+
+
+def test_the_log_has_win_rates_by_opponent_and_order_gaps() -> None:
+    log: dict[str, float] = {}
+    reward = PairwiseReward(Rule(longer_wins), reference="answers", max_order_gap=0.1)
+    answers = {"short": "xxxxx", "long": "x" * 99, "equal": "y" * 11}
+    reward(
+        completions=ANSWERS[:3],
+        prompts=[HISTORY] * 3,
+        answers=[answers] * 3,
+        uid=["p"] * 3,
+        log_metric=log.__setitem__,
+    )
+    assert log["pairwise/win_rate/short"] == pytest.approx(2 / 3)
+    assert log["pairwise/win_rate/long"] == 0.0
+    # Lengths 12, 12 and 2 against 11: sig(1.3) + sig(-.7) - 1 = .117 is over .1 twice: ties.
+    assert log["pairwise/win_rate/equal"] == pytest.approx((0.5 + 0.5 + 0.0) / 3)
+    assert log["pairwise/over_order_gap"] == pytest.approx(2 / 9)
+    assert 0 < log["pairwise/order_gap"] == log["pairwise/order_gap_size"]
+    assert log["pairwise/flip_rate"] == 0.0
+    assert log["pairwise/zero_variance_groups"] == 0.0
+    inside: dict[str, float] = {}
+    total = WeightedSum({"win": Term(PairwiseReward(Rule(always_first)))})
+    total(
+        completions=ANSWERS,
+        prompts=[HISTORY] * 4,
+        reference=["x"] * 4,
+        uid=["p"] * 4,
+        log_metric=inside.__setitem__,
+    )
+    assert inside["reward/win/win_rate/reference"] == 0.0
+    assert inside["reward/win/flip_rate"] == 1.0
+    assert inside["reward/win/zero_variance_groups"] == 1.0
 
 
 def test_no_verdict_is_no_number() -> None:
