@@ -62,8 +62,12 @@ class PairwiseRewardTrainer(RewardTrainer):  # type: ignore[misc]
     | `difference` | CE(d_AB - d_BA, y): TRL's stock loss for y = 1 |
     | `single` | CE(d_AB, y): only the order in which the row has the pair |
 
-    each plus `swap_weight` times the swap-consistency term. Logged in training and evaluation:
-    `PairwiseMetrics` over everything since the last log (the whole set in evaluation), all ranks.
+    each plus `swap_weight` times the swap-consistency term. That term needs no label: a row whose
+    `target` is NaN is a pair without one, on which only the term acts. The labelled pairs of a
+    batch are averaged by themselves, so that such rows do not dilute their loss.
+
+    Logged in training and evaluation: `PairwiseMetrics` over all labelled pairs since the last log
+    (the whole set in evaluation), of all ranks.
 
     Args:
         *args: Those of RewardTrainer.
@@ -159,7 +163,7 @@ class PairwiseRewardTrainer(RewardTrainer):  # type: ignore[misc]
         logits = self.slot_logits(model, inputs)
         d_ab, d_ba = torch.chunk(logits.float(), 2)
         target, weight = inputs["target"], inputs["weight"]
-        loss = (weight * self._loss(d_ab, d_ba, target)).mean()
+        loss = self._loss(d_ab, d_ba, target, weight)
         if mode == "train":
             tokens = self.accelerator.gather_for_metrics(inputs["attention_mask"].sum())
             self._total_train_tokens += tokens.sum().item() // self._tp_size
@@ -169,17 +173,19 @@ class PairwiseRewardTrainer(RewardTrainer):  # type: ignore[misc]
         self._seen[mode].append(tuple(tensor.cpu() for tensor in gathered))
         return (loss, {"logits": logits.unsqueeze(-1)}) if return_outputs else loss
 
-    def _loss(self, d_ab: Tensor, d_ba: Tensor, target: Tensor) -> Tensor:
+    def _loss(self, d_ab: Tensor, d_ba: Tensor, target: Tensor, weight: Tensor) -> Tensor:
+        labelled = ~target.isnan()
+        known = torch.where(labelled, target, 0.5)
         if self.objective == "balanced":
-            loss = order_balanced_cross_entropy(d_ab, d_ba, target, reduction="none")
+            loss = order_balanced_cross_entropy(d_ab, d_ba, known, reduction="none")
         else:
             d = d_ab - d_ba if self.objective == "difference" else d_ab
-            loss = functional.binary_cross_entropy_with_logits(d, target, reduction="none")
+            loss = functional.binary_cross_entropy_with_logits(d, known, reduction="none")
+        total = (weight * loss * labelled).sum() / labelled.sum().clamp(min=1)
         if self.swap_weight:
-            loss = loss + self.swap_weight * swap_consistency_loss(
-                d_ab, d_ba, space=self.space, reduction="none"
-            )
-        return loss
+            swap = swap_consistency_loss(d_ab, d_ba, space=self.space, reduction="none")
+            total = total + self.swap_weight * (weight * swap).mean()
+        return total
 
     def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
         """Log the metrics over all pairs seen since the last log of this mode."""
@@ -188,7 +194,9 @@ class PairwiseRewardTrainer(RewardTrainer):  # type: ignore[misc]
             columns = zip(*self._seen[mode], strict=True)
             d_ab, d_ba, target = (torch.cat(column).double().numpy() for column in columns)
             self._seen[mode].clear()
-            if bool(np.isfinite(d_ab).all() and np.isfinite(d_ba).all()):
+            labelled = ~np.isnan(target)
+            d_ab, d_ba, target = d_ab[labelled], d_ba[labelled], target[labelled]
+            if labelled.any() and bool(np.isfinite(d_ab).all() and np.isfinite(d_ba).all()):
                 found: PairwiseMetrics = pairwise_metrics(d_ab, d_ba, target)
                 for name, value in found.to_json().items():
                     if name != "pairs":

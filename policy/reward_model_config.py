@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal, Self, get_args
 
 from assay.errors import ConfigError
+from assay.settings import whole
 
 #: Keys of `[trl]` that this library sets itself, and the key of ours that sets them.
 OWN_KEYS = {
@@ -154,6 +155,9 @@ class PairwiseConfig(RewardModelConfig):
             tokens of a causal language model. (A `difference` of point-wise scores is trained
             point-wise.)
         swap_weight: Weight of the swap term. The report gives no value; .5 is ours.
+        unlabelled_pairs: So many further pairs for every training pair on which only the swap term
+            acts (`assay.policy.data.crossed_pairs`); each costs as much as a labelled one. They
+            lower the flip rate where there are few labelled pairs.
         space: Where the term is squared (`assay.rewards.losses.swap_consistency_loss`).
         objective: `PairwiseRewardTrainer` has the table.
         labels: Verdicts for the first and the second slot (`verdict`).
@@ -167,6 +171,7 @@ class PairwiseConfig(RewardModelConfig):
 
     head: Literal["slot", "verdict"] = "slot"
     swap_weight: float = 0.5
+    unlabelled_pairs: int = 0
     space: Space = "logit"
     objective: Objective = "balanced"
     labels: tuple[str, str] = ("A", "B")
@@ -179,6 +184,12 @@ class PairwiseConfig(RewardModelConfig):
     def __post_init__(self) -> None:
         super().__post_init__()
         _weight("swap_weight", self.swap_weight)
+        whole("unlabelled_pairs", self.unlabelled_pairs, 0)
+        if self.unlabelled_pairs and not self.swap_weight:
+            raise ConfigError(
+                f"unlabelled_pairs = {self.unlabelled_pairs} needs a swap_weight > 0: nothing else "
+                "acts on pairs without a label"
+            )
         if self.head not in ("slot", "verdict"):
             hint = ""
             if str(self.head) == "difference":

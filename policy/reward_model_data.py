@@ -6,12 +6,14 @@ Pairs and single answers are rendered by the same functions that scoring uses.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from assay.errors import DataError
+from assay.judge import Pair
 from assay.messages import Message, Sample
 from assay.policy.data.near_duplicates import deduplicate, without_leaks
 from assay.policy.data.preference_sources import load_preferences
@@ -119,6 +121,19 @@ def pairwise_rows(
             "rejected_ids": list(text.render(tokenizer, pair.swapped(), max_length).ids),
             "target": preference.label,
             "weight": preference.weight,
+        }
+
+
+def unlabelled_rows(
+    pairs: Iterable[Pair], text: PairText, tokenizer: Any, max_length: int
+) -> Iterator[dict[str, Any]]:
+    """Rows of `PairwiseRewardTrainer` on which only the swap term acts: `target` is NaN."""
+    for pair in pairs:
+        yield {
+            "chosen_ids": list(text.render(tokenizer, pair, max_length).ids),
+            "rejected_ids": list(text.render(tokenizer, pair.swapped(), max_length).ids),
+            "target": math.nan,
+            "weight": 1.0,
         }
 
 

@@ -11,15 +11,17 @@ the object that scores, judges and rewards.
 
 from __future__ import annotations
 
-import difflib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from assay.errors import ConfigError
 from assay.fingerprint import fingerprint_of
+from assay.policy.checkpoints import resume_point
+from assay.policy.config_keys import trl_arguments
+from assay.policy.data.crossed_pairs import unlabelled_pairs
 from assay.policy.data.preferences import Preference
 from assay.policy.reward_model_config import PairwiseConfig, PointwiseConfig, RewardModelConfig
 from assay.policy.reward_model_data import (
@@ -28,6 +30,7 @@ from assay.policy.reward_model_data import (
     pairwise_rows,
     pointwise_rows,
     split_preferences,
+    unlabelled_rows,
 )
 from assay.policy.reward_model_evaluation import evaluate_held_out, side_by_side
 from assay.policy.reward_model_files import SETTINGS_FILE, card_of, save_model, trained_model
@@ -40,8 +43,6 @@ __all__ = [
     "main",
     "trained_model",
 ]
-
-_RUN_FILE = "assay_run.json"
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,7 @@ class TrainedRewardModel:
         held_out_rows: Pairs held out.
         dropped: Preferences left out, by reason.
         resumed_from: The checkpoint that training continued from, or empty.
+        steps: Optimiser steps, those of earlier tries included.
     """
 
     folder: Path
@@ -65,6 +67,7 @@ class TrainedRewardModel:
     held_out_rows: int
     dropped: Mapping[str, int]
     resumed_from: str = ""
+    steps: int = 0
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -78,6 +81,7 @@ class TrainedRewardModel:
             "held_out_rows": self.held_out_rows,
             "dropped": dict(self.dropped),
             "resumed_from": self.resumed_from,
+            "steps": self.steps,
         }
 
 
@@ -87,6 +91,7 @@ def main(
     preferences: Iterable[Preference] | None = None,
     model: Any = None,
     tokenizer: Any = None,
+    callbacks: Sequence[Any] = (),
 ) -> TrainedRewardModel:
     """Train the reward model that `config` describes.
 
@@ -95,6 +100,7 @@ def main(
         preferences: In place of the files in `config.data`.
         model: A loaded model in place of `config.model` (which then only names it).
         tokenizer: Its tokenizer.
+        callbacks: For the trainer.
 
     Raises:
         ConfigError: Settings that cannot work together, or an `output_dir` with the checkpoints of
@@ -115,6 +121,8 @@ def main(
         rows = [
             list(pairwise_rows(p, text, tokenizer, config.max_length)) for p in (train, held_out)
         ]
+        extra = unlabelled_pairs(train, config.unlabelled_pairs, config.seed)
+        rows[0] += unlabelled_rows(extra, text, tokenizer, config.max_length)
         settings = {
             "swap_weight": config.swap_weight,
             "space": config.space,
@@ -130,6 +138,8 @@ def main(
         ]
         settings = {"preprocess_logits_for_metrics": side_by_side}
     trainer = _trainer(config, trainer_class, arguments, rows, tokenizer, model, settings)
+    for callback in callbacks:
+        trainer.add_callback(callback)
     trainer.train(resume_from_checkpoint=checkpoint)
     metrics, calibration = evaluate_held_out(trainer, held_out, pairwise=pairwise)
     folder = save_model(config, trainer, tokenizer, calibration)
@@ -140,10 +150,11 @@ def main(
         folder,
         metrics,
         None if calibration is None or calibration.problem else calibration.temperature,
-        len(rows[0]),
+        len(split.train),
         len(rows[1]),
         split.dropped,
         "" if checkpoint is None else Path(checkpoint).name,
+        trainer.state.global_step,
     )
 
 
@@ -154,49 +165,26 @@ def _arguments(config: RewardModelConfig) -> tuple[Any, Any]:
 
     from assay.policy.pairwise_trainer import PairwiseRewardTrainer
 
-    known = {f.name for f in fields(RewardConfig)}
-    if unknown := sorted(config.trl.keys() - known):
-        near = difflib.get_close_matches(unknown[0], sorted(known), n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise ConfigError(f"[trl] has {unknown[0]!r}, which trl.RewardConfig has not{hint}")
     settings: dict[str, Any] = {"report_to": "none", "max_length": None, "seed": config.seed}
     if not torch.cuda.is_available():
         settings |= {"use_cpu": True, "bf16": False, "dataloader_pin_memory": False}
     if isinstance(config, PointwiseConfig):
         settings["center_rewards_coefficient"] = config.center_weight or None
-    arguments = RewardConfig(output_dir=config.output_dir, **(settings | dict(config.trl)))
+    settings["output_dir"] = config.output_dir
+    arguments = trl_arguments(RewardConfig, config.trl, settings, {})
     pairwise = isinstance(config, PairwiseConfig)
     return (PairwiseRewardTrainer if pairwise else RewardTrainer), arguments
 
 
 def _checkpoint(config: RewardModelConfig) -> str | None:
     """The checkpoint to continue from; refuses one of another configuration."""
-    from transformers.trainer_utils import get_last_checkpoint
-
-    folder = Path(config.output_dir)
-    folder.mkdir(parents=True, exist_ok=True)
     # What does not change the weights may change between a run and its continuation.
     free = ("resume", "merge_lora", "licence", "data_licence", "output_dir")
     settings = {k: v for k, v in config.to_json().items() if k not in free}
     files = [Path(file) for file in (*config.data, *config.held_out_data)]
     written = json.dumps(settings, sort_keys=True, default=str)
     mark = fingerprint_of((type(config).__name__, written, files))
-    last: str | None = get_last_checkpoint(str(folder))  # type: ignore[no-untyped-call]
-    run = folder / _RUN_FILE
-    if last is not None:
-        if not config.resume:
-            raise ConfigError(
-                f"{folder} holds {Path(last).name} and resume is off; give another output_dir, or "
-                "set resume"
-            )
-        known = json.loads(run.read_text())["configuration"] if run.is_file() else None
-        if known != mark:
-            raise ConfigError(
-                f"{folder} holds {Path(last).name} of another configuration; give another "
-                "output_dir, or go back to the settings it was begun with"
-            )
-    run.write_text(json.dumps({"configuration": mark}))
-    return last
+    return resume_point(config.output_dir, mark, resume=config.resume)
 
 
 def _loaded(config: Any, arguments: Any, tokenizer: Any, model: Any) -> tuple[Any, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import random
 import warnings
@@ -14,6 +15,7 @@ import numpy as np
 import pytest
 
 from assay.errors import ConfigError, DataError
+from assay.policy.data.crossed_pairs import unlabelled_pairs
 from assay.policy.data.preferences import Preference, write_preferences
 from assay.policy.pairwise_metrics import cross_entropy, pairwise_metrics
 from assay.policy.reward_model_config import PairwiseConfig, PointwiseConfig
@@ -25,6 +27,7 @@ from assay.policy.reward_model_data import (
     pointwise_rows,
     split_preferences,
     stock_rows,
+    unlabelled_rows,
 )
 from assay.policy.reward_models import main, trained_model
 from assay.rewards.pair_text import PairText
@@ -301,6 +304,57 @@ def test_the_balanced_loss_by_hand(tokenizer: Any) -> None:
         row["weight"] = 0.5 + i / 7
     other = make_trainer(PairwiseRewardTrainer, turned, tokenizer, swap_weight=0.25, space="prob")
     assert loss_and_gradient(other)[0] == pytest.approx(loss, rel=1e-5)
+
+
+def test_rows_without_a_label_get_the_swap_term_alone(tokenizer: Any) -> None:
+    import torch
+
+    from assay.policy.pairwise_trainer import PairwiseRewardTrainer
+    from assay.rewards.losses import swap_consistency_loss
+
+    data = preferences(6)
+    text = PairText(TEMPLATE, answer_follows=False)
+    labelled = list(pairwise_rows(data, text, tokenizer, 256))
+    crossed = unlabelled_pairs(data, 1, seed=3)
+    assert len(crossed) == 6
+    bare = list(unlabelled_rows(crossed, text, tokenizer, 256))
+    assert all(math.isnan(row["target"]) for row in bare)
+
+    def loss(rows: list[dict[str, Any]], weight: float) -> float:
+        trainer = make_trainer(PairwiseRewardTrainer, rows, tokenizer, swap_weight=weight)
+        return loss_and_gradient(trainer, len(rows))[0]
+
+    # Without the term they change nothing; with it, their swap losses join the mean.
+    assert loss(labelled + bare, 0.0) == pytest.approx(loss(labelled, 0.0), rel=1e-5)
+    trainer = make_trainer(PairwiseRewardTrainer, labelled + bare, tokenizer, swap_weight=0.5)
+    batch = trainer.data_collator([trainer.train_dataset[i] for i in range(12)])
+    with torch.no_grad():
+        d_ab, d_ba = torch.chunk(trainer.slot_logits(trainer.model.eval(), batch), 2)
+    swap = swap_consistency_loss(d_ab, d_ba).item()
+    expected = loss(labelled, 0.0) + 0.5 * swap
+    assert loss(labelled + bare, 0.5) == pytest.approx(expected, rel=1e-4)
+
+
+def test_training_on_unlabelled_pairs_counts_labelled_ones(base: Path, tmp_path: Path) -> None:
+    trl = {**TRL, "logging_strategy": "steps", "logging_steps": 1}
+    config = pairwise(base, tmp_path / "out", unlabelled_pairs=2, trl=trl)
+    trained = main(config, preferences=preferences(24))
+    assert trained.train_rows + trained.held_out_rows <= 24
+    assert all(math.isfinite(value) for value in trained.metrics.values())
+    with pytest.raises(ConfigError, match="unlabelled_pairs = 1 needs a swap_weight > 0"):
+        pairwise(base, tmp_path, unlabelled_pairs=1, swap_weight=0.0)
+
+
+def test_crossed_pairs_are_of_two_answers_and_repeat_themselves() -> None:
+    data = preferences(9)
+    found = unlabelled_pairs(data, 3, seed=1)
+    assert len(found) == 27
+    assert all(pair.a != pair.b for pair in found)
+    assert found == unlabelled_pairs(data, 3, seed=1) != unlabelled_pairs(data, 3, seed=2)
+    assert unlabelled_pairs(data[:1], 3) == unlabelled_pairs(data, 0) == []
+    own = [(p.prompt, answer) for p in data for answer in (p.a, p.b)]
+    for pair in found:  # one answer is the prompt's own
+        assert any((pair.prompt, side) in own for side in (pair.a, pair.b))
 
 
 def test_evaluation_logs_the_metrics_of_the_whole_set(tokenizer: Any) -> None:
