@@ -1,4 +1,4 @@
-"""Loads a reward by name: `FILE.py:attr` or `package.module:attr`."""
+"""Loads a reward, or another object, by name: `FILE.py:attr` or `package.module:attr`."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from assay.errors import ConfigError
 from assay.reward import Reward
@@ -34,22 +35,38 @@ def load_reward(spec: str) -> LoadedReward:
         ConfigError: The spec is malformed, the module cannot be imported, or the attribute is
             missing or no Reward.
     """
-    target, attribute = split_spec(spec)
+    found, origin = load_object(spec, Reward)
+    if not isinstance(found, Reward):
+        raise ConfigError(f"{spec} must be a Reward, got {_kind(found)}")
+    return LoadedReward(found, spec, origin)
+
+
+def load_object(spec: str, kind: type, option: str = "--reward") -> tuple[Any, Path | None]:
+    """Whatever `spec` names, and the file it came from; for its type see to it yourself.
+
+    Args:
+        spec: `FILE.py:attr` or `package.module:attr`.
+        kind: What is looked for; names the candidates where the attribute is missing.
+        option: What the spec was given as, for messages.
+
+    Raises:
+        ConfigError: The spec is malformed, the module cannot be imported, or has no such attribute.
+    """
+    target, attribute = split_spec(spec, option)
     is_file = target.endswith(".py") or "/" in target
     module = _import_file(Path(target)) if is_file else _import_module(target)
     missing = object()
     found = getattr(module, attribute, missing)
     if found is missing:
-        rewards = sorted(name for name, value in vars(module).items() if isinstance(value, Reward))
-        have = f"its rewards are {rewards}" if rewards else "it holds no Reward"
+        word = kind.__name__
+        names = sorted(name for name, value in vars(module).items() if isinstance(value, kind))
+        have = f"its {word.lower()}s are {names}" if names else f"it holds no {word}"
         raise ConfigError(f"{target} has no {attribute!r}; {have}")
-    if not isinstance(found, Reward):
-        raise ConfigError(f"{spec} must be a Reward, got {_kind(found)}")
     origin = getattr(module, "__file__", None)
-    return LoadedReward(found, spec, None if origin is None else Path(origin))
+    return found, None if origin is None else Path(origin)
 
 
-def split_spec(spec: str) -> tuple[str, str]:
+def split_spec(spec: str, option: str = "--reward") -> tuple[str, str]:
     """File or module, and attribute.
 
     >>> split_spec("examples/code_reward.py:reward")
@@ -61,7 +78,7 @@ def split_spec(spec: str) -> tuple[str, str]:
     target, colon, attribute = spec.rpartition(":")
     if not (colon and target and attribute.isidentifier()):
         raise ConfigError(
-            f"--reward must be FILE.py:attr or package.module:attr, got {spec!r}; e.g. "
+            f"{option} must be FILE.py:attr or package.module:attr, got {spec!r}; e.g. "
             "examples/code_reward.py:reward"
         )
     return target, attribute
@@ -69,7 +86,7 @@ def split_spec(spec: str) -> tuple[str, str]:
 
 def _import_file(path: Path) -> ModuleType:
     if not path.is_file():
-        raise ConfigError(f"cannot load the reward: there is no file {path}")
+        raise ConfigError(f"cannot load an object: there is no file {path}")
     path = path.resolve()
     name = path.stem
     if "." in name:
