@@ -1,0 +1,148 @@
+"""What a run has seen so far, and what a turn states or passes on that came from nowhere.
+
+Only what leaves a trace is looked at: identifiers (`HAT136`, `user_42`, long numbers, addresses)
+and numbers of three digits or more that are no sum, difference or product of numbers seen.
+Everything is case-insensitive and linear in the text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+_TOKEN = re.compile(r"[\w@#-]+(?:\.[\w@-]+)*")
+_PIECE = re.compile(r"[^\W_]+")
+_NUMBER = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?(?![\w])")
+#: Not identifiers: ordinals, sizes and times; dates; versions of common words (GPT-4o, utf-8).
+_PLAIN = re.compile(
+    r"\d+(?:st|nd|rd|th|s|[a-z]{1,3})|\d{4}-\d\d-\d\d(?:t[\d:.]*\w*)?|\d{1,4}(?:-\d{1,4}){1,2}"
+    r"|[a-z]+-?\d{1,2}[a-z]?|\d+(?:\.\d+)*|v\d[\d.]*|(?:\d+-)[a-z]+(?:-[a-z]+)*"
+)
+_LETTER = re.compile(r"[^\W\d_]")
+_LARGEST = 20_000  # numbers kept to look for sums
+
+
+class Seen:
+    """The traces in what a run was told: user, system and tool messages, not its own words."""
+
+    def __init__(self) -> None:
+        self._codes: set[str] = set()
+        self._numbers: set[float] = set()
+
+    def add(self, text: str) -> None:
+        """Take in a text."""
+        for token in _TOKEN.findall(text):
+            if token.isalpha():
+                continue
+            low = token.lower()
+            if low in self._codes:
+                continue
+            self._codes.add(low)
+            pieces = _PIECE.findall(low)
+            if len(pieces) > 1:
+                self._codes.update(pieces)
+                self._codes.add("".join(pieces))
+        if len(self._numbers) < _LARGEST:
+            self._numbers.update(_numbers(text))
+
+    def add_value(self, value: Any) -> None:
+        """Take in the strings and numbers of a JSON value."""
+        for text in _strings(value):
+            self.add(text)
+
+    def has(self, code: str) -> bool:
+        """Whether an identifier, or all of its pieces, were seen."""
+        if code in self._codes:
+            return True
+        pieces = [piece for piece in _PIECE.findall(code) if not piece.isalpha()]
+        return bool(pieces) and all(
+            piece in self._codes or (len(piece) < 3 and _PLAIN.fullmatch(piece)) for piece in pieces
+        )
+
+    def explains(self, number: float) -> bool:
+        """Whether a number was seen, or is made of two that were, or of one and a small count."""
+        seen = self._numbers
+        if number in seen or -number in seen:
+            return True
+        for other in seen:
+            if round(number - other, 6) in seen or round(number + other, 6) in seen:
+                return True
+            if other and (quotient := number / other) in seen:
+                return True
+            if other > 1 and quotient == int(quotient) and quotient <= 12:
+                return True
+        return False
+
+
+def identifiers(text: str) -> list[str]:
+    """Tokens that look like names of records: letters with two digits or more, long numbers.
+
+    >>> identifiers("Flight HAT136 on May 20th at 10am, card 4421486, GPT-4o")
+    ['hat136', '4421486']
+    """
+    found = []
+    for token in _TOKEN.findall(text):
+        if token.isalpha():
+            continue
+        low = token.lower().strip("-")
+        digits = sum(ch.isdigit() for ch in low)
+        if digits < 2 or len(low) < 5:
+            continue
+        if not _LETTER.search(low):
+            if low.isdigit() and 5 <= len(low) <= 20:
+                found.append(low)
+        elif not _PLAIN.fullmatch(low):
+            found.append(low)
+    return found
+
+
+def argument_identifiers(arguments: Mapping[str, Any]) -> list[str]:
+    """Identifiers that are whole argument values: free text, code, queries and links are left out.
+
+    >>> argument_identifiers({"id": "HAT136", "query": "cheap flights 2024 HAT999"})
+    ['hat136']
+    """
+    found = []
+    for text in _strings(arguments):
+        if len(text) <= 80 and "://" not in text and not any(ch.isspace() for ch in text):
+            whole = identifiers(text)
+            if len(whole) == 1 and len(whole[0]) >= len(text) - 2:
+                found += whole
+    return found
+
+
+def large_numbers(text: str) -> list[float]:
+    """Numbers with three significant digits or more that are no years.
+
+    >>> large_numbers("In 1767 it cost $1,250.50, then 40")
+    [1250.5]
+    """
+    return [
+        value
+        for value in _numbers(text, parts=False)
+        if value >= 100 and not (1000 <= value <= 2100 and value == int(value))
+    ]
+
+
+def _numbers(text: str, *, parts: bool = True) -> Iterator[float]:
+    for match in _NUMBER.findall(text):
+        plain = match.replace(",", "")
+        if len(plain) <= 15:
+            yield float(plain)
+        if parts and "," in match:  # or a list without spaces
+            yield from (float(part) for part in match.split(",") if part and len(part) <= 15)
+
+
+def _strings(value: Any) -> Iterator[str]:
+    stack = [value]
+    while stack:
+        one = stack.pop()
+        if isinstance(one, str):
+            yield one
+        elif isinstance(one, Mapping):
+            stack.extend(reversed(list(one.values())))
+        elif isinstance(one, list | tuple):
+            stack.extend(reversed(one))
+        elif isinstance(one, int | float) and not isinstance(one, bool):
+            yield str(one)
