@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from assay.judges.order import BothOrders
     from assay.judges.retry import Retry
     from assay.judges.structured import VerdictFormat
+    from assay.judges.turn_critic import RuleCritic
 
 __all__ = [
     "BothOrders",
@@ -44,6 +45,7 @@ __all__ = [
     "Reply",
     "Request",
     "Retry",
+    "RuleCritic",
     "ScoreCache",
     "TurnCritic",
     "TurnVerdict",
@@ -64,6 +66,7 @@ _LAZY = {
     "Reply": "client",
     "Request": "client",
     "Retry": "retry",
+    "RuleCritic": "turn_critic",
     "ScoreCache": "cache",
     "Usage": "client",
     "VerdictFormat": "structured",

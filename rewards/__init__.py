@@ -24,6 +24,7 @@ from assay.rewards.text import Length, Overlong, Repetition
 from assay.rewards.time_complexity import TimeComplexity
 from assay.rewards.tournament import TournamentReward
 from assay.rewards.transforms import Clip, Sigmoid, Standardise
+from assay.rewards.turn_reward import TurnReward
 
 __all__ = [
     "AsyncReward",
@@ -59,5 +60,6 @@ __all__ = [
     "TournamentReward",
     "Trajectory",
     "Turn",
+    "TurnReward",
     "WeightedSum",
 ]
