@@ -23,9 +23,15 @@ if TYPE_CHECKING:
     from assay.judges.calibrated import Calibrated
     from assay.judges.client import Client, Prices, Reply, Request, Usage
     from assay.judges.endpoint import Endpoint
+    from assay.judges.escalate import Escalate
+    from assay.judges.llm_pairwise import LLMPairwise
+    from assay.judges.llm_pointwise import LLMPointwise
+    from assay.judges.llm_reference import LLMReference
     from assay.judges.local_model import LocalModel
     from assay.judges.order import BothOrders
+    from assay.judges.panel import Panel, log_odds_weights
     from assay.judges.retry import Retry
+    from assay.judges.rubric import Rubric, RubricCriterion
     from assay.judges.structured import VerdictFormat
     from assay.judges.turn_critic import RuleCritic
 
@@ -35,16 +41,23 @@ __all__ = [
     "Calibrated",
     "Client",
     "Endpoint",
+    "Escalate",
     "Estimate",
     "Grade",
     "Item",
     "Judge",
+    "LLMPairwise",
+    "LLMPointwise",
+    "LLMReference",
     "LocalModel",
     "Pair",
+    "Panel",
     "Prices",
     "Reply",
     "Request",
     "Retry",
+    "Rubric",
+    "RubricCriterion",
     "RuleCritic",
     "ScoreCache",
     "TurnCritic",
@@ -52,10 +65,19 @@ __all__ = [
     "Usage",
     "Verdict",
     "VerdictFormat",
+    "log_odds_weights",
 ]
 
 #: Module of each name that is imported on first use.
 _LAZY = {
+    "log_odds_weights": "panel",
+    "RubricCriterion": "rubric",
+    "Rubric": "rubric",
+    "Escalate": "escalate",
+    "Panel": "panel",
+    "LLMReference": "llm_reference",
+    "LLMPointwise": "llm_pointwise",
+    "LLMPairwise": "llm_pairwise",
     "BothOrders": "order",
     "Cached": "cached",
     "Calibrated": "calibrated",

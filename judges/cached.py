@@ -44,6 +44,11 @@ class Cached(Judge):
     def __post_init__(self) -> None:
         object.__setattr__(self, "cache", ScoreCache(self.path, self.max_mb))
 
+    @property
+    def columns(self) -> frozenset[str] | None:
+        """What the judge reads."""
+        return self.judge.columns
+
     def compare(self, pairs: Sequence[Pair]) -> list[Verdict]:
         """One verdict per pair, from the cache where it has one."""
         return self._through("compare", pairs, self.judge.compare, Verdict, _pair_parts)
@@ -96,7 +101,7 @@ class Cached(Judge):
         self, fingerprint: str, kind: str, asked: Pair | Item, parts: list[Any]
     ) -> bytes | None:
         """The item's key, or None where its columns cannot be told apart: then nothing is kept."""
-        read = getattr(self.judge, "columns", None)
+        read = self.judge.columns
         columns = {
             name: value for name, value in asked.columns.items() if read is None or name in read
         }
@@ -111,8 +116,7 @@ class Cached(Judge):
 
 def _plain(answer: Verdict | Grade) -> dict[str, Any]:
     plain = asdict(answer)
-    if "criteria" in plain:
-        plain["criteria"] = dict(plain["criteria"])
+    plain |= {name: dict(plain[name]) for name in ("criteria", "info") if name in plain}
     return plain
 
 

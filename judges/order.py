@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from assay.errors import ConfigError
 from assay.fingerprint import configuration_fingerprint
-from assay.judge import Choice, Grade, Item, Judge, Outcome, Pair, Verdict
+from assay.judge import Choice, Grade, Item, Judge, Outcome, Pair, Verdict, total_cost
 
 _P_OF_CHOICE: dict[Choice, float] = {"A": 1.0, "B": 0.0, "tie": 0.5}
 
@@ -48,6 +48,11 @@ class BothOrders(Judge):
                 f"BothOrders.tie_tolerance must lie in [0, .5), got {self.tie_tolerance}"
             )
 
+    @property
+    def columns(self) -> frozenset[str] | None:
+        """What the judge reads."""
+        return self.judge.columns
+
     def compare(self, pairs: Sequence[Pair]) -> list[Verdict]:
         """One verdict per pair; the judge gets both orders of all pairs as one batch."""
         pairs = list(pairs)
@@ -65,13 +70,14 @@ class BothOrders(Judge):
 
     def _join(self, ab: Verdict, ba: Verdict) -> Verdict:
         raw = _both(ab.raw, ba.raw)
+        evidence = _evidence(ab, ba)
         missing = [v for v in (ab, ba) if v.status != "ok"]
         if missing:
             outcome: Outcome = (
                 "failed" if any(v.status == "failed" for v in missing) else "abstained"
             )
             reason = _both(_missing(ab), _missing(ba))
-            return Verdict(None, status=outcome, reason=reason, raw=raw)
+            return Verdict(None, status=outcome, reason=reason, raw=raw, **evidence)
         p_ab, p_ba = _p_first(ab), _p_first(ba)
         gap = p_ab + p_ba - 1.0
         lean = (p_ab - p_ba) / 2.0
@@ -79,7 +85,8 @@ class BothOrders(Judge):
         # Rounded in the upper half only, where 1 - p is exact: the mirror image is exact too.
         upper = 0.5 + abs(lean)
         p_a = upper if lean >= 0 else 1.0 - upper
-        return Verdict(choice, p_a, gap, reason=_both(ab.reason, ba.reason), raw=raw)
+        reason = _both(ab.reason, ba.reason)
+        return Verdict(choice, p_a, gap, reason=reason, raw=raw, **evidence)
 
     def _choice(self, ab: Verdict, ba: Verdict, lean: float) -> Choice:
         if self.mode == "agree":
@@ -96,6 +103,21 @@ def _p_first(verdict: Verdict) -> float:
         return verdict.p_a
     assert verdict.choice is not None  # its status is ok
     return _P_OF_CHOICE[verdict.choice]
+
+
+def _evidence(ab: Verdict, ba: Verdict) -> dict[str, Any]:
+    """Cost of both, the lesser agreement, and what each order said."""
+    both = {"A first": ab, "B first": ba}
+    info = {
+        order: {**verdict.info, "choice": verdict.choice, "p_first": verdict.p_a}
+        for order, verdict in both.items()
+    }
+    agreements = [v.agreement for v in (ab, ba) if v.agreement is not None]
+    return {
+        "cost": total_cost(ab.cost, ba.cost),
+        "agreement": min(agreements, default=None),
+        "info": info,
+    }
 
 
 def _missing(verdict: Verdict) -> str:

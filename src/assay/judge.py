@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -52,6 +52,10 @@ class Verdict:
         status: `ok`, `abstained` (cannot be parsed or undecided), or `failed` (our side broke).
         reason: For people.
         raw: The judge's own words, or empty.
+        cost: What asking cost, in the client's currency; None where nobody counts.
+        agreement: Share of the repeats, or of a panel's weight, that say the same as this verdict,
+            in [0, 1]; None where one opinion was asked for.
+        info: JSON evidence: model, seeds, tokens, the members' votes, ...
     """
 
     choice: Choice | None
@@ -60,10 +64,16 @@ class Verdict:
     status: Outcome = "ok"
     reason: str = ""
     raw: str = ""
+    cost: float | None = None
+    agreement: float | None = None
+    info: Mapping[str, Any] = field(default_factory=dict)
+
+    __hash__ = None  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
         _within(self.p_a, 0.0, 1.0, "Verdict.p_a")
         _within(self.order_gap, -1.0, 1.0, "Verdict.order_gap")
+        _within(self.agreement, 0.0, 1.0, "Verdict.agreement")
         if (self.status == "ok") != (self.choice is not None):
             raise DataError(
                 f"a Verdict has a choice exactly when its status is 'ok', got choice "
@@ -85,18 +95,34 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Grade:
-    """A judge's grade of an item; `value` is None unless the status is `ok`."""
+    """A judge's grade of an item; `value` is None unless the status is `ok`.
+
+    Attributes:
+        value: The grade.
+        status: `ok`, `abstained` or `failed`, as of a Verdict.
+        criteria: Grade by criterion, None where the judge could not tell.
+        reason: For people.
+        raw: The judge's own words, or empty.
+        cost: What asking cost, in the client's currency; None where nobody counts.
+        agreement: Share of the repeats, or of a panel's weight, that gave this grade, in [0, 1];
+            None where one opinion was asked for.
+        info: JSON evidence: model, seeds, tokens, the members' grades, ...
+    """
 
     value: float | None
     status: Outcome = "ok"
     criteria: Mapping[str, float | None] = field(default_factory=dict)
     reason: str = ""
     raw: str = ""
+    cost: float | None = None
+    agreement: float | None = None
+    info: Mapping[str, Any] = field(default_factory=dict)
 
     __hash__ = None  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
         _within(self.value, -math.inf, math.inf, "Grade.value")
+        _within(self.agreement, 0.0, 1.0, "Grade.agreement")
         if (self.status == "ok") != (self.value is not None):
             raise DataError(
                 f"a Grade has a value exactly when its status is 'ok', got {self.value!r} with "
@@ -165,6 +191,11 @@ class Judge(ABC):
     A judge that cannot be parsed abstains: it is never held against the answer.
     """
 
+    @property
+    def columns(self) -> frozenset[str] | None:
+        """Columns of the row that it reads, or None where it does not say."""
+        return None
+
     def compare(self, pairs: Sequence[Pair]) -> list[Verdict]:
         """One verdict per pair."""
         raise TypeError(f"{type(self).__name__} does not compare pairs")
@@ -188,6 +219,23 @@ class TurnCritic(ABC):
     @abstractmethod
     def fingerprint(self) -> str:
         """A hash of everything that changes a verdict."""
+
+
+def columns_of(judges: Iterable[Judge]) -> frozenset[str] | None:
+    """What several judges read together; None where one of them does not say."""
+    read = [judge.columns for judge in judges]
+    known = [columns for columns in read if columns is not None]
+    return frozenset().union(*known) if len(known) == len(read) else None
+
+
+def total_cost(*costs: float | None) -> float | None:
+    """The sum of what is known; None where nothing is.
+
+    >>> total_cost(0.5, None), total_cost(None)
+    (0.5, None)
+    """
+    known = [cost for cost in costs if cost is not None]
+    return sum(known) if known else None
 
 
 def _within(value: float | None, low: float, high: float, what: str) -> None:
