@@ -99,7 +99,9 @@ def fit_davidson(
     if len(codes) != len(first):
         raise DataError(f"need one outcome per game, got {len(codes)} for {len(first)} games")
     kept = np.flatnonzero(codes != MISSING)
-    players, a, b = player_codes([first[i] for i in kept], [second[i] for i in kept])
+    players, a, b = player_codes(
+        [first[i] for i in kept.tolist()], [second[i] for i in kept.tolist()]
+    )
     codes = codes[kept]
     ties = int((codes == TIE).sum())
     if ties in (0, len(codes)):

@@ -123,7 +123,7 @@ def fit_logistic(
     theta = _newton(x, y, w, penalty == "firth", ridge, labels)
     p = sigmoid(x @ theta)
     information = (x * (w * p * (1 - p))[:, None]).T @ x + np.diag(ridge)
-    bread = np.linalg.inv(information)
+    bread: FloatArray = np.linalg.inv(information).astype(np.float64)
     units, robust = int(np.count_nonzero(w)), clusters is not None
     covariance = bread
     if robust:

@@ -78,31 +78,15 @@ class TemperatureScaling:
         """
         import numpy as np
 
+        from assay.calibration.temperature import fit_temperature
+
         d = np.asarray(logits, dtype=float)
         y = np.asarray(labels, dtype=float)
         if d.ndim != 1 or d.shape != y.shape or not d.size:
             raise DataError(f"need as many labels as logits, got {y.shape} and {d.shape}")
         if not np.isfinite(d).all() or not ((y >= 0) & (y <= 1)).all():
             raise DataError("logits must be finite and labels lie in [0, 1]")
-        d, y = np.concatenate([d, -d]), np.concatenate([y, 1 - y])
-        if np.mean(d * (y - 0.5)) <= 0:
-            raise DataError(
-                "the logits are no better than chance on these labels: no temperature mends that; "
-                "check that the labels say whether A won"
-            )
-        if (d * (2 * y - 1) >= np.abs(d)).all():
-            raise DataError(
-                "the logits are right on every pair: the best temperature would be 0; fit on more "
-                "or harder pairs"
-            )
-        # The slope of the loss in 1/T rises from a negative value at 0: bisect for its zero.
-        low, high = 0.0, 1.0 / float(np.abs(d).max())
-        while _slope(d, y, high) < 0:
-            low, high = high, 2 * high
-        for _ in range(200):
-            middle = (low + high) / 2
-            low, high = (middle, high) if _slope(d, y, middle) < 0 else (low, middle)
-        return type(self)(2 / (low + high))
+        return type(self)(fit_temperature(np.concatenate([d, -d]), np.concatenate([y, 1 - y])))
 
     def predict(self, logits: Sequence[float] | NDArray[Any]) -> NDArray[np.float64]:
         """sigmoid(d / T), shape (n,)."""
@@ -112,13 +96,3 @@ class TemperatureScaling:
         power = np.exp(-np.abs(d))
         found: NDArray[np.float64] = np.where(d >= 0, 1 / (1 + power), power / (1 + power))
         return found
-
-
-def _slope(d: Any, y: Any, inverse: float) -> float:
-    """d/d(1/T) of mean cross-entropy: mean (sigmoid(d/T) - y) d."""
-    import numpy as np
-
-    x = d * inverse
-    power = np.exp(-np.abs(x))
-    p = np.where(x >= 0, 1 / (1 + power), power / (1 + power))
-    return float(np.mean((p - y) * d))
