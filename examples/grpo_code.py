@@ -4,8 +4,9 @@
 
 The model is built on the spot and first learns, by plain fine-tuning, to write programs for two
 small problems: right ones, wrong ones, and text that is no program. GRPO then runs eight rollouts
-of each problem through `examples/code_reward.py`: the format, and behind its gate the tests, in the
-sandbox. The log shows every part of the reward at every step.
+of each problem through `examples/code_reward.py`: the format, behind its gate the tests, in the
+sandbox, and behind theirs the time complexity. The log shows every part of the reward at every
+step.
 """
 
 from __future__ import annotations
@@ -52,6 +53,7 @@ def rows() -> list[dict[str, Any]]:
         {
             "prompt": [{"role": "user", "content": f"Print the {name}."}],
             "tests": json.dumps([{"stdin": i, "expected": o} for i, o in tests]),
+            "optimal_complexity": "1",
             "uid": name,
         }
         for name, tests in PROBLEMS.items()

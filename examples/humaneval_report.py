@@ -2,6 +2,8 @@
 
     python examples/humaneval_report.py rows.jsonl scores.jsonl
 
+HumanEval names no optimal complexities, so the time reward is skipped; the last line counts it.
+
 Exit 1 if a canonical solution lacks full marks: then something is wrong with the sandbox, the
 reward or this machine, not with the solution.
 """
@@ -33,6 +35,11 @@ def report(rows: dict[str, Any], scores: dict[str, Any]) -> tuple[list[str], boo
         for i, row in rows.items()
         if row["kind"] != "canonical" and i in scores and scores[i]["passed"] is True
     ]
+    skipped = Counter(score["parts"]["time"]["status"] for score in scores.values())["skipped"]
+    if skipped:
+        lines.append(
+            f"time complexity       skipped on {skipped} programs: rows without an optimum"
+        )
     return lines, right == whole
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -16,6 +16,7 @@ from assay.settings import nonempty, one_of
 
 if TYPE_CHECKING:
     from assay.judges.complexity import ComplexityJudge, Constraints, Expression, Program
+    from assay.judges.complexity.input_plan import InputPlan
 
     Order = Literal["less", "equal", "greater", "incomparable"]
 
@@ -41,6 +42,9 @@ class TimeComplexity(Reward):
     gets 1 and a flag: the judge or the label is wrong. A program of the same normalised structure
     as the reference solution is optimal whatever the judge says of it.
 
+    A judge with an estimator that runs programs needs inputs: from `inputs`, or from what the row
+    holds: a generator, an example input, or its tests (`assay.rewards.program_inputs`).
+
     Source: Nanbeige4.1-3B report (arXiv:2602.13367), code RL stage 2. Its scale and comparison are
     not disclosed; these are ours.
 
@@ -53,10 +57,14 @@ class TimeComplexity(Reward):
             its complexity is not the label's, the score is flagged.
         constraints_column: Optional column with bounds, such as `["m <= n", "n <= 2e5"]`.
         entry_column: Optional column with the function's name, where the program is a function.
+        generator_column: Optional column with the text of `generate(n, seed)`, Python.
+        example_column: Optional column with an example input, from which one is inferred.
+        inputs: A module-level function from a row to an `InputPlan` or None, instead of these.
+        no_optimum: What a row without an optimum is: `error` a DataError, `skip` a skipped score.
         bare: A completion without a code block is code.
 
     Raises:
-        DataError: A row's optimum or constraints cannot be read.
+        DataError: A row's optimum, constraints or generator cannot be read.
 
     Example:
         >>> code = "```python\nn = int(input())\nprint(sum(range(n)))\n```"
@@ -71,6 +79,10 @@ class TimeComplexity(Reward):
     solution_column: str = "optimal_solution"
     constraints_column: str = "constraints"
     entry_column: str = "entry_point"
+    generator_column: str = "generator"
+    example_column: str = "example_input"
+    inputs: Callable[[Mapping[str, Any]], InputPlan | None] | None = None
+    no_optimum: Literal["error", "skip"] = "error"
     bare: bool = False
     name: str = "time_complexity"
     range = (0.0, 1.0)
@@ -80,7 +92,13 @@ class TimeComplexity(Reward):
 
     def __post_init__(self) -> None:
         one_of("TimeComplexity.mode", self.mode, ("match", "graded", "ordinal"))
+        one_of("TimeComplexity.no_optimum", self.no_optimum, ("error", "skip"))
         nonempty("TimeComplexity.column", self.column)
+        if self.inputs is not None and not callable(self.inputs):
+            raise ConfigError(
+                "TimeComplexity.inputs must be a function of a row, got "
+                f"{type(self.inputs).__name__}"
+            )
         from assay.judges.complexity import ComplexityJudge
 
         if self.judge is not None and not callable(getattr(self.judge, "estimate", None)):
@@ -88,7 +106,8 @@ class TimeComplexity(Reward):
                 f"TimeComplexity.judge must be a ComplexityJudge, got {type(self.judge).__name__}"
             )
         object.__setattr__(self, "_judge", self.judge or ComplexityJudge())
-        object.__setattr__(self, "columns", frozenset({self.column}))
+        needed = {self.column} if self.no_optimum == "error" else set()
+        object.__setattr__(self, "columns", frozenset(needed))
 
     def score(self, samples: Sequence[Sample]) -> list[Score]:
         """Read every row's optimum, then judge all programs and reference solutions at once."""
@@ -97,17 +116,24 @@ class TimeComplexity(Reward):
         bounds = [self._bound(sample.columns, index) for index, sample in enumerate(samples)]
         codes = [extract_code(s.answer, self.language, bare=self.bare).code for s in samples]
         programs: list[Program] = []
+        owners: list[int] = []
         places: dict[tuple[str, int], int] = {}
         for index, (sample, code) in enumerate(zip(samples, codes, strict=True)):
+            if bounds[index] is None:
+                continue
             entry = sample.columns.get(self.entry_column)
             for kind, text in (("code", code), ("optimum", self._solution(sample))):
                 if text:
                     places[kind, index] = len(programs)
+                    owners.append(index)
                     entry_name = entry if isinstance(entry, str) else None
                     programs.append(Program(text, self.language, entry_name))
-        estimates = self._judge.estimate(programs)
+        estimates = self._estimates(samples, programs, owners)
         scores = []
-        for index, (optimum, constraints) in enumerate(bounds):
+        for index, bound in enumerate(bounds):
+            if bound is None:
+                scores.append(Score.skip(f"no {self.column}"))
+                continue
             if ("code", index) not in places:
                 scores.append(Score.of(0.0, passed=False, note="no code"))
                 continue
@@ -117,13 +143,37 @@ class TimeComplexity(Reward):
             scores.append(
                 self._score(
                     estimates[own],
-                    optimum,
-                    constraints,
+                    *bound,
                     None if reference is None else estimates[reference],
                     twin=twin,
                 )
             )
         return scores
+
+    def _estimates(
+        self, samples: Sequence[Sample], programs: list[Program], owners: Sequence[int]
+    ) -> list[Estimate]:
+        if not getattr(self._judge, "takes_inputs", False):
+            return list(self._judge.estimate(programs))
+        plans = {index: self._inputs(samples[index].columns, index) for index in set(owners)}
+        return list(self._judge.estimate(programs, [plans[index] for index in owners]))
+
+    def _inputs(self, row: Mapping[str, Any], index: int) -> InputPlan | None:
+        if self.inputs is not None:
+            return self.inputs(row)
+        from assay.judges.complexity import Constraints
+        from assay.rewards.program_inputs import inputs_of
+
+        try:
+            return inputs_of(
+                row,
+                Constraints.of(row.get(self.constraints_column)),
+                function=isinstance(row.get(self.entry_column), str),
+                generator_column=self.generator_column,
+                example_column=self.example_column,
+            )
+        except DataError as error:
+            raise DataError(f"reward {self.name!r}: {error}", index) from None
 
     def _score(
         self,
@@ -190,9 +240,11 @@ class TimeComplexity(Reward):
         cost, least = found.log_evaluate(sizes), optimum.log_evaluate(sizes)
         return min(1.0, max(0.0, least) / cost) if cost > 0 else 1.0
 
-    def _bound(self, row: Mapping[str, Any], index: int) -> tuple[Expression, Constraints]:
+    def _bound(self, row: Mapping[str, Any], index: int) -> tuple[Expression, Constraints] | None:
         from assay.judges.complexity import Constraints, parse
 
+        if self.no_optimum == "skip" and row.get(self.column) is None:
+            return None
         try:
             optimum = parse(row[self.column])
             return optimum, Constraints.of(row.get(self.constraints_column))

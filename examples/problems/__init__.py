@@ -15,6 +15,6 @@ One module a problem, all of one layout:
   and `timer-patch` hide growth from a careless clock. All but the first are right.
 """
 
-from examples.problems.catalogue import Problem, Solution, load, rows
+from examples.problems.catalogue import Problem, Solution, inputs_of, load, rows
 
-__all__ = ["Problem", "Solution", "load", "rows"]
+__all__ = ["Problem", "Solution", "inputs_of", "load", "rows"]

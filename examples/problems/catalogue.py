@@ -12,6 +12,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from assay.judges.complexity.input_plan import InputPlan
+
 _NOT_PROBLEMS = {"catalogue", "shapes"}
 
 
@@ -63,6 +65,11 @@ class Problem:
         """The right solution with the best complexity."""
         return self.solutions[0]
 
+    @property
+    def inputs(self) -> InputPlan:
+        """How a judge that runs programs makes inputs for this problem."""
+        return InputPlan(self.generate, self.constraints, self.shapes, self.relations)
+
     def of_kind(self, *kinds: str) -> list[Solution]:
         """The solutions of these kinds."""
         return [solution for solution in self.solutions if solution.kind in kinds]
@@ -96,6 +103,11 @@ def rows() -> list[dict[str, Any]]:
         }
         for problem in load()
     ]
+
+
+def inputs_of(row: Mapping[str, Any]) -> InputPlan | None:
+    """The input plan of a row of `rows`, as `TimeComplexity(inputs=...)` wants it."""
+    return next((problem.inputs for problem in load() if problem.uid == row.get("uid")), None)
 
 
 def _read(module: ModuleType, uid: str) -> Problem:

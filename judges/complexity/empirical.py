@@ -11,8 +11,9 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar
 
-from assay.errors import ConfigError
+from assay.errors import ConfigError, DataError
 from assay.judge import Estimate
 from assay.judges.complexity.deciding import Finding, decide_steps
 from assay.judges.complexity.expression import parse
@@ -53,6 +54,7 @@ class EmpiricalEstimator:
     time_target_s: float = 0.25
     memory_mb: int = 1024
     name: str = field(default="empirical", init=False)
+    takes_inputs: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if not self.budget_s > 0 or not self.time_target_s > 0:
@@ -90,10 +92,13 @@ class EmpiricalEstimator:
         meter = Meter(sandbox, program, inputs, self.seed * 1_000_003, limits)
         meter.limit_s = 1.5 * self.budget_s
         started = time.monotonic()
-        if len(inputs.maxima) == 1:
-            finding = self._single(meter, inputs)
-        else:
-            finding = self._double(meter, inputs)
+        try:
+            if len(inputs.maxima) == 1:
+                finding = self._single(meter, inputs)
+            else:
+                finding = self._double(meter, inputs)
+        except DataError as error:  # a generator that came with a row
+            return _undecided(f"inputs could not be made: {error}")
         finding.evidence.append(
             f"{meter.spent_s:.1f} CPU s, {time.monotonic() - started:.1f} s in all"
         )
@@ -131,21 +136,6 @@ class EmpiricalEstimator:
             note += f" -> {text or 'undecided'} (residual {surface.residual:.3f})"
             findings.append((surface, text, note))
         return _worst_surface(findings, inputs)
-
-
-def cross_check(static: Estimate, empirical: Estimate) -> tuple[str, ...]:
-    """Flags where two estimates of one program disagree; a flag, not an average.
-
-    >>> cross_check(Estimate("n", 0.9, "static"), Estimate("n^2", 0.9, "empirical"))
-    ('static says n, empirical says n^2',)
-    """
-    if static.expression is None or empirical.expression is None:
-        return ()
-    if parse(static.expression) == parse(empirical.expression):
-        return ()
-    return (
-        f"{static.method} says {static.expression}, {empirical.method} says {empirical.expression}",
-    )
 
 
 def _undecided(why: str) -> Estimate:

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from assay.errors import ConfigError, ContractError, DataError, JudgeError, SandboxError
 from assay.fingerprint import Fingerprinted, configuration_fingerprint, fingerprint_of
 from assay.judge import Estimate
-from assay.judges.complexity.expression import Expression, parse
+from assay.judges.complexity.expression import parse
 from assay.judges.complexity.normalise import structure_hash
 from assay.judges.complexity.program import Program
 
+if TYPE_CHECKING:
+    from assay.judges.complexity.input_plan import InputPlan
+
 #: Estimates kept in each process, least recently used out first.
 CACHE_SIZE = 65_536
+_RENAMED = 4  # variables up to which every renaming is tried
+
+_Key = tuple[str, ...]
 
 
 @runtime_checkable
@@ -25,7 +32,8 @@ class Estimator(Protocol):
     """One way to estimate a time complexity.
 
     It is a dataclass whose fields say everything that changes an estimate, or has a method
-    `fingerprint() -> str`.
+    `fingerprint() -> str`. One that runs programs says so by an attribute `takes_inputs = True`
+    and is called as `estimate(programs, inputs)`.
     """
 
     def estimate(self, programs: Sequence[Program]) -> list[Estimate]:
@@ -41,15 +49,17 @@ class ComplexityJudge:
     nothing is averaged. An estimator that cannot work (sandbox or model down) is passed over and
     flagged; if none can tell, the estimate is undecided.
 
-    Equal programs (up to comments, strings, names and white space) are judged once and remembered,
-    unless an estimator was down or the budget cut the judgement short.
+    Equal programs (up to comments, strings, names and white space) with equal inputs are judged
+    once and remembered, unless an estimator was down or the budget cut the judgement short.
 
     Args:
         estimators: Cheapest first.
         confident: Confidence from which no further estimator is asked.
         cross_check: Always ask at least two estimators where there are two.
-        budget_s: Wall seconds of one call from which no further estimator is started; None: no
-            bound.
+        budget_s: Wall seconds of one call from which no further estimator is started, nor a further
+            program by an estimator that runs programs: what was not judged by then is flagged. A
+            call takes at most what the first estimator takes, this, and one program's run. None:
+            no bound.
 
     Example:
         >>> from assay.judges.complexity import ComplexityJudge, Program
@@ -96,28 +106,49 @@ class ComplexityJudge:
         ]
         return fingerprint_of(("ComplexityJudge", prints, self.confident, self.cross_check))
 
-    def estimate(self, programs: Sequence[Program]) -> list[Estimate]:
+    @property
+    def takes_inputs(self) -> bool:
+        """Whether one of the estimators runs programs and so needs to know how to make inputs."""
+        return any(getattr(one, "takes_inputs", False) for one in self.estimators)
+
+    def estimate(
+        self, programs: Sequence[Program], inputs: Sequence[InputPlan | None] | None = None
+    ) -> list[Estimate]:
         """One estimate per program, in order.
 
+        Args:
+            programs: The programs.
+            inputs: How to make inputs for each, None where that is not known: for the estimators
+                that run programs.
+
         Raises:
+            ConfigError: Not as many inputs as programs.
             JudgeError: No estimator could work at all.
         """
+        if inputs is not None and len(inputs) != len(programs):
+            raise ConfigError(
+                f"estimate needs inputs for each program, got {len(programs)} programs and "
+                f"{len(inputs)} inputs; pass None where there are none"
+            )
         start = time.monotonic()
+        plans = list(inputs) if inputs is not None and self.takes_inputs else [None] * len(programs)
+        prints = {id(plan): "" if plan is None else fingerprint_of(plan) for plan in plans}
         judge = self.fingerprint()
-        keys: list[tuple[str, ...]] = [
-            (judge, p.language, p.entry or "", _structure(p)) for p in programs
+        keys: list[_Key] = [
+            (judge, program.language, program.entry or "", _structure(program), prints[id(plan)])
+            for program, plan in zip(programs, plans, strict=True)
         ]
-        known: dict[tuple[str, ...], Estimate] = {}
-        fresh: dict[tuple[str, ...], Program] = {}
-        for key, program in zip(keys, programs, strict=True):
+        known: dict[_Key, Estimate] = {}
+        fresh: dict[_Key, tuple[Program, InputPlan | None]] = {}
+        for key, program, plan in zip(keys, programs, plans, strict=True):
             found = _CACHE.get(key)
             if found is not None:
                 known[key] = found
             elif key not in known:
-                fresh[key] = program
-        opinions: dict[tuple[str, ...], list[Estimate]] = {key: [] for key in fresh}
+                fresh[key] = (program, plan)
+        opinions: dict[_Key, list[Estimate]] = {key: [] for key in fresh}
         troubles: list[str] = []
-        cut: set[tuple[str, ...]] = set()  # still unsure when the time was up
+        cut: set[_Key] = set()  # still unsure when the time was up
         for position, estimator in enumerate(self.estimators):
             least = 2 if self.cross_check else 1
             asked = [
@@ -125,33 +156,68 @@ class ComplexityJudge:
                 for key in fresh
                 if position < least or _combined(opinions[key]).confidence < self.confident
             ]
-            late = self.budget_s is not None and time.monotonic() - start >= self.budget_s
             if not asked:
                 break
-            if late and position > 0:
+            if position > 0 and self._late(start):
                 cut.update(asked)
                 break
             try:
-                answers = estimator.estimate([fresh[key] for key in asked])
+                for key, answer in self._ask(estimator, {key: fresh[key] for key in asked}, start):
+                    opinions[key].append(answer)
+                    asked.remove(key)
             except (JudgeError, SandboxError) as error:
                 troubles.append(f"{type(estimator).__name__} could not work: {error}")
                 continue
-            if len(answers) != len(asked):
-                raise ContractError(
-                    f"{type(estimator).__name__}.estimate gave {len(answers)} estimates for "
-                    f"{len(asked)} programs"
-                )
-            for key, answer in zip(asked, answers, strict=True):
-                opinions[key].append(answer)
-        if troubles and not all(opinions.values()):
+            cut.update(asked)
+        if troubles and not any(opinions.values()):
             raise JudgeError("; ".join(troubles))
         for key in fresh:
             estimate = _combined(opinions[key])
-            known[key] = replace(estimate, flags=(*estimate.flags, *troubles))
+            late = (f"the budget of {self.budget_s} s cut this short",) if key in cut else ()
+            known[key] = replace(estimate, flags=(*estimate.flags, *troubles, *late))
+            if troubles and not opinions[key]:
+                known[key] = replace(known[key], failed=True)
             failed = any(opinion.failed for opinion in opinions[key])
             if not (troubles or failed or key in cut):
                 _CACHE.put(key, estimate)
         return [known[key] for key in keys]
+
+    def _late(self, start: float) -> bool:
+        return self.budget_s is not None and time.monotonic() - start >= self.budget_s
+
+    def _ask(
+        self,
+        estimator: Estimator,
+        asked: Mapping[_Key, tuple[Program, InputPlan | None]],
+        start: float,
+    ) -> Iterator[tuple[_Key, Estimate]]:
+        """What an estimator says; one that runs programs stops between two when time is up."""
+        if isinstance(estimator, _RunsPrograms) and estimator.takes_inputs:
+            for key, (program, plan) in asked.items():
+                if self._late(start):
+                    return
+                yield key, _answers(estimator, estimator.estimate([program], [plan]), 1)[0]
+            return
+        answers = estimator.estimate([program for program, _ in asked.values()])
+        yield from zip(asked, _answers(estimator, answers, len(asked)), strict=True)
+
+
+@runtime_checkable
+class _RunsPrograms(Protocol):
+    takes_inputs: bool
+
+    def estimate(
+        self, programs: Sequence[Program], inputs: Sequence[InputPlan | None]
+    ) -> list[Estimate]: ...
+
+
+def _answers(estimator: object, answers: list[Estimate], count: int) -> list[Estimate]:
+    if len(answers) != count:
+        raise ContractError(
+            f"{type(estimator).__name__}.estimate gave {len(answers)} estimates for "
+            f"{count} programs"
+        )
+    return answers
 
 
 def _combined(opinions: Sequence[Estimate]) -> Estimate:
@@ -183,15 +249,14 @@ def _agree(one: str | None, other: str | None) -> bool:
         left, right = parse(one), parse(other)
     except DataError:
         return False
-    return _in_n(left) == _in_n(right) if max(map(_count, (left, right))) <= 1 else left == right
-
-
-def _count(expression: Expression) -> int:
-    return len(expression.variables)
-
-
-def _in_n(expression: Expression) -> Expression:
-    return expression.substitute(dict.fromkeys(expression.variables, "n"))
+    names, others = sorted(left.variables), sorted(right.variables)
+    if len(names) != len(others) or len(names) > _RENAMED:
+        return left == right
+    # Each estimator names the sizes as it meets them.
+    return any(
+        left.substitute(dict(zip(names, chosen, strict=True))) == right
+        for chosen in itertools.permutations(others)
+    )
 
 
 def _structure(program: Program) -> str:
@@ -206,16 +271,16 @@ class _Cache:
 
     def __init__(self, size: int) -> None:
         self._size = size
-        self._items: OrderedDict[tuple[str, ...], Estimate] = OrderedDict()
+        self._items: OrderedDict[_Key, Estimate] = OrderedDict()
         self._lock = threading.Lock()
 
-    def get(self, key: tuple[str, ...]) -> Estimate | None:
+    def get(self, key: _Key) -> Estimate | None:
         with self._lock:
             if key in self._items:
                 self._items.move_to_end(key)
             return self._items.get(key)
 
-    def put(self, key: tuple[str, ...], estimate: Estimate) -> None:
+    def put(self, key: _Key, estimate: Estimate) -> None:
         with self._lock:
             self._items[key] = estimate
             self._items.move_to_end(key)

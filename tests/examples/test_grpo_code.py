@@ -19,7 +19,10 @@ def test_the_grpo_example_trains_and_logs_every_leaf(tmp_path: Path) -> None:
         "assert len(log) == 3;"
         "assert all(f'code/{leaf}/scored' in row for row in log for leaf in ('format', 'tests'));"
         "assert sum(row['code/tests/scored'] for row in log) > 0;"
-        "assert sum(row['code/tests/failed'] for row in log) == 0"
+        "assert sum(row['code/tests/failed'] for row in log) == 0;"
+        "passed = sum(row['code/time/scored'] for row in log);"
+        "assert 0 < passed < sum(row['code/tests/scored'] for row in log);"
+        "assert sum(row['code/time/gated'] for row in log) > 0"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, timeout=400

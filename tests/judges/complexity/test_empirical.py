@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,12 +12,14 @@ import pytest
 
 from assay.errors import ConfigError
 from assay.judge import Estimate
+from assay.judges.complexity import ComplexityJudge
 from assay.judges.complexity.counting import instrument, read_count
-from assay.judges.complexity.empirical import EmpiricalEstimator, cross_check
+from assay.judges.complexity.empirical import EmpiricalEstimator
 from assay.judges.complexity.expression import parse
 from assay.judges.complexity.generators import infer
 from assay.judges.complexity.input_plan import InputPlan
 from assay.judges.complexity.program import Program
+from assay.judges.complexity.written_generator import written_plan
 from assay.sandbox import Bubblewrap, Job, Sandbox, StdioTest, Verdict
 
 #: The programs of the hostile suite's complexity cases, rewritten here.
@@ -185,13 +187,39 @@ def test_inputs_must_match_programs(estimator: EmpiricalEstimator) -> None:
         EmpiricalEstimator(budget_s=0)
 
 
-def test_cross_check_flags_and_does_not_average() -> None:
-    static = Estimate("n", 0.9, "static")
-    assert cross_check(static, Estimate("n^2", 0.9, "empirical")) == (
-        "static says n, empirical says n^2",
-    )
-    assert cross_check(static, Estimate("n + 1", 0.9, "empirical")) == ()
-    assert cross_check(static, Estimate(None, 0.0, "empirical")) == ()
+def test_the_judge_flags_where_reading_and_running_disagree(
+    estimator: EmpiricalEstimator,
+) -> None:
+    """A judge that asks both does not average."""
+
+    class Trusting:
+        takes_inputs = False
+
+        def estimate(self, programs: Sequence[Program]) -> list[Estimate]:
+            return [Estimate("n", 0.9, "static") for _ in programs]
+
+        def fingerprint(self) -> str:
+            return "trusting"
+
+    judge = ComplexityJudge((Trusting(), estimator), cross_check=True)
+    estimate = judge.estimate([Program(INSERTION, "python", "work")], [PLAN])[0]
+    assert any("static says n" in flag and "n^2" in flag for flag in estimate.flags), estimate
+
+
+def test_a_generator_that_fails_leaves_the_program_undecided(
+    estimator: EmpiricalEstimator,
+) -> None:
+    plan = written_plan("def generate(n, seed):\n    raise ValueError('no')\n")
+    estimate = one(estimator, INSERTION, plan)
+    assert estimate.expression is None
+    assert "inputs could not be made: the input generator failed" in estimate.evidence[0]
+
+
+@pytest.mark.slow  # a fresh process for each input
+def test_a_generator_from_a_row_makes_the_inputs(estimator: EmpiricalEstimator) -> None:
+    text = "def generate(n, seed):\n    return [[(seed * i) % 1009 for i in range(n)]]\n"
+    estimate = one(estimator, INSERTION, written_plan(text, {"n": 5000}))
+    assert estimate.expression == "n^2", estimate
 
 
 @pytest.fixture(scope="module")

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import itertools
 import pickle
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import pytest
 
-from assay.errors import ConfigError, ContractError, JudgeError
+from assay.errors import ConfigError, ContractError, JudgeError, SandboxError
 from assay.judge import Estimate
 from assay.judges.complexity import ComplexityJudge, Program
+from assay.judges.complexity.input_plan import InputPlan
 
 _serial = itertools.count()
 ASKED: list[tuple[str, int]] = []
@@ -168,3 +170,86 @@ def test_estimators_are_checked() -> None:
 
     with pytest.raises(ContractError, match="Short.estimate gave 0 estimates for 1 programs"):
         ComplexityJudge((Short(),)).estimate([PROGRAM])
+
+
+@dataclass(frozen=True)
+class Runs:
+    """An estimator that runs programs, each for some seconds; it says what its input's name is."""
+
+    seconds: float = 0.0
+    broken_from: int = 10**9
+    takes_inputs: bool = True
+    serial: int = field(default_factory=lambda: next(_serial))
+
+    def estimate(
+        self, programs: Sequence[Program], inputs: Sequence[InputPlan | None]
+    ) -> list[Estimate]:
+        ASKED.append(("runs", len(programs)))
+        if len(ASKED) > self.broken_from:
+            raise SandboxError("the sandbox is down")
+        time.sleep(self.seconds)
+        return [
+            Estimate(" ".join(plan.maxima), 0.9, "runs") if plan else Estimate(None, 0.0, "runs")
+            for plan in inputs
+        ]
+
+    def fingerprint(self) -> str:
+        return f"runs-{self.serial}"
+
+
+def made(n: int, seed: int, shape: str) -> str:
+    return f"{n}\n"
+
+
+PLAN = InputPlan(made, {"n": 100})
+PROGRAMS = [Program(f"print({'+'.join('1' * (i + 1))})", "python") for i in range(4)]
+
+
+def test_inputs_reach_the_estimators_that_run_programs_and_no_other() -> None:
+    judge = ComplexityJudge((Says("k", 0.5), Runs()))
+    assert judge.takes_inputs and not ComplexityJudge((Says("n"),)).takes_inputs
+    with_plan, without = judge.estimate(PROGRAMS[:2], [PLAN, None])
+    assert (with_plan.expression, with_plan.method, with_plan.flags) == ("n", "says+runs", ())
+    assert (without.expression, without.method) == ("k", "says")
+    with pytest.raises(ConfigError, match="got 2 programs and 1 inputs"):
+        judge.estimate(PROGRAMS[:2], [PLAN])
+
+
+def test_where_reading_and_running_disagree_a_flag_says_so() -> None:
+    judge = ComplexityJudge((Says("n^2", 0.85, "static"), Runs()), cross_check=True)
+    (estimate,) = judge.estimate(PROGRAMS[:1], [PLAN])
+    assert estimate.flags == ("static says n^2, runs says n",)
+
+
+def test_names_of_sizes_are_each_estimators_own() -> None:
+    assert one(Says("a + b log a", 0.5, "x"), Says("V log E + E", 0.6, "y")).flags == ()
+    assert one(Says("a + b", 0.5, "x"), Says("V E", 0.6, "y")).flags != ()
+    assert one(Says("n", 0.5, "x"), Says("n m", 0.6, "y")).flags != ()
+
+
+def test_other_inputs_are_another_judgement() -> None:
+    judge = ComplexityJudge((Runs(),))
+    for plan in (PLAN, InputPlan(made, {"n": 100}), InputPlan(made, {"k": 100}), None):
+        judge.estimate(PROGRAMS[:1], [plan])
+    assert len(ASKED) == 3  # the second plan equals the first
+
+
+def test_the_budget_bounds_the_latency_of_programs_that_run() -> None:
+    judge = ComplexityJudge((Says("n", 0.1, "static"), Runs(0.25)), budget_s=0.2)
+    started = time.monotonic()
+    found = judge.estimate(PROGRAMS, [PLAN] * 4)
+    assert time.monotonic() - started < 0.2 + 0.25 + 0.5  # the budget, and the run it met
+    assert [one.method for one in found] == ["static+runs", "static", "static", "static"]
+    assert [bool(one.flags) for one in found] == [False, True, True, True]
+    assert "budget of 0.2 s" in found[1].flags[0]
+    ASKED.clear()
+    judge.estimate(PROGRAMS[:2], [PLAN] * 2)
+    assert ASKED == [("static", 1), ("runs", 1)]  # only what was cut short is judged again
+
+
+def test_a_sandbox_that_breaks_on_the_way_fails_only_what_it_left() -> None:
+    judge = ComplexityJudge((Runs(broken_from=2),))
+    found = judge.estimate(PROGRAMS, [PLAN] * 4)
+    assert [one.failed for one in found] == [False, False, True, True]
+    assert found[0].expression == "n"
+    assert "the sandbox is down" in found[3].flags[0]
