@@ -11,6 +11,19 @@
 from __future__ import annotations
 
 from assay.judge import TurnCritic, TurnVerdict
+from assay.judges.turn_cached import CachedTurnCritic
+from assay.judges.turn_combined import CombinedCritic, CombinedReview, CriterionAgreement
+from assay.judges.turn_model import ModelCritic
 from assay.judges.turn_rules import FINDINGS, RuleCritic
 
-__all__ = ["FINDINGS", "RuleCritic", "TurnCritic", "TurnVerdict"]
+__all__ = [
+    "FINDINGS",
+    "CachedTurnCritic",
+    "CombinedCritic",
+    "CombinedReview",
+    "CriterionAgreement",
+    "ModelCritic",
+    "RuleCritic",
+    "TurnCritic",
+    "TurnVerdict",
+]
