@@ -8,11 +8,13 @@ if __name__ != "assay.rewards":
 
 from assay.messages import Message, Sample, ToolCall, Trajectory, Turn
 from assay.reward import Reward, Score
+from assay.rewards.answer_match import AnswerMatch
 from assay.rewards.asynchronous import AsyncReward
 from assay.rewards.chat_format import ChatFormat
 from assay.rewards.code_format import CodeFormat
 from assay.rewards.combine import Calibrated, Ensemble, Mapped, Route, Term, WeightedSum
 from assay.rewards.judged import Judged
+from assay.rewards.episode import StepEfficiency, Verifier
 from assay.rewards.math_answer import MathAnswer
 from assay.rewards.monitors import Monitored
 from assay.rewards.pairwise import PairwiseModel, PairwiseReward
@@ -28,6 +30,7 @@ from assay.rewards.transforms import Clip, Sigmoid, Standardise
 from assay.rewards.turn_reward import TurnReward
 
 __all__ = [
+    "AnswerMatch",
     "AsyncReward",
     "Calibrated",
     "ChatFormat",
@@ -54,6 +57,7 @@ __all__ = [
     "Score",
     "Sigmoid",
     "Standardise",
+    "StepEfficiency",
     "TemperatureScaling",
     "Term",
     "Tests",
@@ -63,5 +67,6 @@ __all__ = [
     "Trajectory",
     "Turn",
     "TurnReward",
+    "Verifier",
     "WeightedSum",
 ]
