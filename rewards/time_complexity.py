@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 #: Size at which a variable without a maximum is taken in `graded` mode.
 DEFAULT_SIZE = 1e6
+_ASSIGNMENTS = 256  # of the program's names to the problem's variables that are tried
 
 
 @dataclass(frozen=True)
@@ -277,7 +278,9 @@ def _compare(
     The judge names variables as it meets them in the program; the label has the problem's names.
     Where names are left over on both sides, every assignment must lead to the same order. A name
     that only the program has, and that nothing bounds, must not matter: n + m log n against n is
-    undecided until something is known of m.
+    undecided until something is known of m. Where the constraints give the maxima of the problem's
+    variables, the program has no other sizes than those: then its own names stand for them, and
+    again every assignment must lead to the same order.
     """
     related = (small.variables | large.variables for small, large in constraints.relations)
     known = optimum.variables.union(constraints.maxima, *related)
@@ -288,11 +291,30 @@ def _compare(
         if strange and optimum.variables:
             bounded = found.without(strange).compare(optimum, constraints)
             order = order if order == bounded else "incomparable"
-        return order, found
-    if len(strange) > len(free):
-        return "incomparable", found
-    results = {}
-    for chosen in itertools.permutations(free, len(strange)):
+        renamed = found
+    else:
+        order, renamed = _agreed(
+            found, optimum, constraints, strange, itertools.permutations(free, len(strange))
+        )
+    problem = sorted(constraints.maxima)
+    if order != "incomparable" or not strange or not optimum.variables <= set(problem):
+        return order, renamed
+    if len(problem) ** len(strange) > _ASSIGNMENTS:
+        return order, renamed
+    meant = itertools.product(problem, repeat=len(strange))
+    return _agreed(found, optimum, constraints, strange, meant)
+
+
+def _agreed(
+    found: Expression,
+    optimum: Expression,
+    constraints: Constraints,
+    strange: Sequence[str],
+    assignments: Iterable[tuple[str, ...]],
+) -> tuple[Order, Expression]:
+    """The order to which every assignment of names to the strange ones leads, if it is one."""
+    results: dict[Order, Expression] = {}
+    for chosen in assignments:
         renamed = found.substitute(dict(zip(strange, chosen, strict=True)))
         results[renamed.compare(optimum, constraints)] = renamed
     if len(results) == 1:

@@ -86,6 +86,16 @@ def test_constraints_decide() -> None:
     assert one("n + m", "n", constraints='["m <= n"]').value == 1.0
 
 
+def test_where_the_problems_variables_are_known_the_programs_names_stand_for_them() -> None:
+    assert one("m n", "n log n", constraints='{"n": 2000}').value == 0.0
+    assert one("n log m + n log n", "n log n", constraints='{"n": 2000}').value == 1.0
+    assert one("n log m + n log n", "n log n").status == "abstained"  # m may be anything
+    both = '{"n": 2000, "m": 1000000}'
+    assert one("n m k", "n m", constraints=both).value == 0.0  # k = n and k = m are both worse
+    # k = n gives n^2 + m, less than n m at the maxima; k = m gives n m itself
+    assert one("m + k n", "n m", constraints=both).status == "abstained"
+
+
 def test_undecided_abstains_and_costs_only_the_bonus() -> None:
     assert one("?", "n").status == "abstained"
     reward = WeightedSum(
@@ -187,13 +197,20 @@ COMPLEXITIES = st.sampled_from(["1", "log n", "n", "n log n", "n^2", "2^n", "?"]
     right=COMPLEXITIES,
     wrong=COMPLEXITIES,
     optimum=COMPLEXITIES.filter(lambda text: text != "?"),
-    passed=st.integers(0, 9),
+    counts=st.integers(1, 10**6).flatmap(lambda n: st.tuples(st.integers(0, n - 1), st.just(n))),
     fmt=st.floats(0, 1),
 )
 def test_every_correct_program_outranks_every_other_at_equal_format(
-    weight: float, mode: Any, right: str, wrong: str, optimum: str, passed: int, fmt: float
+    weight: float,
+    mode: Any,
+    right: str,
+    wrong: str,
+    optimum: str,
+    counts: tuple[int, int],
+    fmt: float,
 ) -> None:
-    """Over random pass counts (of 10), weights, complexities and modes."""
+    """Over random pass counts (passed < tests), weights, complexities and modes."""
+    passed, tests = counts
     reward = WeightedSum(
         {
             "format": Term(FromColumn("format", low=0)),
@@ -203,7 +220,7 @@ def test_every_correct_program_outranks_every_other_at_equal_format(
     )
     rows = [
         sample(f"```python\n# {c}\n```", format=(fmt, True), tests=t, optimal_complexity=optimum)
-        for c, t in ((right, (1.0, True)), (wrong, (passed / 10, False)))
+        for c, t in ((right, (1.0, True)), (wrong, (passed / tests, False)))
     ]
     first, second = (score.value for score in reward.evaluate(rows))
     assert first is not None and second is not None
