@@ -13,8 +13,8 @@ from assay.rewards.asynchronous import AsyncReward
 from assay.rewards.chat_format import ChatFormat
 from assay.rewards.code_format import CodeFormat
 from assay.rewards.combine import Calibrated, Ensemble, Mapped, Route, Term, WeightedSum
-from assay.rewards.judged import Judged
 from assay.rewards.episode import StepEfficiency, Verifier
+from assay.rewards.judged import Judged
 from assay.rewards.math_answer import MathAnswer
 from assay.rewards.monitors import Monitored
 from assay.rewards.pairwise import PairwiseModel, PairwiseReward
