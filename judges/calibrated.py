@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from assay.errors import ConfigError, ContractError
@@ -27,9 +28,9 @@ class Calibrated(Judge):
     Args:
         judge: Compares, grades, or both.
         calibrator: Anything with `predict(array of shape (n,)) -> array of shape (n,)`, fitted on
-            held-out opinions of this judge. It gets probabilities; one with the attribute
-            `takes = "logit"`, such as `assay.rewards.TemperatureScaling`, gets their logits.
-            Grades go in as they are.
+            held-out opinions of this judge, or the file of one (`Calibrator.save` of
+            `assay.calibration`). It gets probabilities; one with the attribute `scale = "logit"`
+            gets their logits. Grades go in as they are.
 
     Raises:
         ConfigError: The calibrator has no `predict`.
@@ -43,13 +44,10 @@ class Calibrated(Judge):
         ...     def fingerprint(self):
         ...         return "sure"
         >>> class Halved:
-        ...     takes = "logit"
+        ...     scale = "logit"
         ...
         ...     def predict(self, logits):
         ...         return 1 / (1 + 2.718281828459045 ** (-logits / 2))
-        ...
-        ...     def to_dict(self):
-        ...         return {"temperature": 2}
         >>> (verdict,) = Calibrated(Sure(), Halved()).compare([Pair((), (), ())])
         >>> verdict.choice, round(verdict.p_a, 4)     # odds of 9 become odds of 3
         ('A', 0.75)
@@ -64,6 +62,7 @@ class Calibrated(Judge):
                 f"Calibrated.judge must be a judge, got {type(self.judge).__name__}; for a reward "
                 "use assay.rewards.Calibrated"
             )
+        object.__setattr__(self, "calibrator", loaded_calibrator(self.calibrator))
         if not callable(getattr(self.calibrator, "predict", None)):
             raise ConfigError(
                 "Calibrated.calibrator must be a fitted object with predict(), got "
@@ -103,7 +102,7 @@ class Calibrated(Judge):
     def _probabilities(self, p: Sequence[float]) -> list[float]:
         """(f(p) + 1 - f(1 - p)) / 2, exactly mirrored."""
         both = [*p, *(1 - x for x in p)]
-        if getattr(self.calibrator, "takes", "probability") == "logit":
+        if getattr(self.calibrator, "scale", "probability") == "logit":
             both = [_logit(x) for x in both]
         mapped = self._predict(both)
         if any(not -1e-9 <= x <= 1 + 1e-9 for x in mapped):
@@ -127,6 +126,25 @@ class Calibrated(Judge):
                 f"got shape {found.shape} for {len(values)} values"
             )
         return [float(x) for x in found]
+
+
+def loaded_calibrator(calibrator: Any) -> Any:
+    """The calibrator that a path names; anything else as it is.
+
+    Raises:
+        ConfigError: The file is missing or holds no calibrator.
+    """
+    if not isinstance(calibrator, str | Path):
+        return calibrator
+    from assay.calibration.calibrator import Calibrator
+
+    try:
+        return Calibrator.load(calibrator)
+    except OSError as error:
+        raise ConfigError(
+            f"cannot read the calibrator {calibrator}: {error.strerror or error}; save one with "
+            "Calibrator.save"
+        ) from error
 
 
 def _orders(p_a: float, gap: float) -> list[float]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from assay.errors import ConfigError, ContractError
 from assay.judge import Judge
+from assay.judges.calibrated import loaded_calibrator
 from assay.messages import Sample
 from assay.reward import Reward, Score
 from assay.rewards.composite import derive, named
@@ -66,7 +67,8 @@ class Calibrated(Reward):
     Args:
         reward: The reward; its values go in as they are.
         calibrator: Anything with `predict(array of shape (n,)) -> array of shape (n,)`, fitted on
-            held-out scores of this reward; its attribute `range`, else [0, 1], is the new range.
+            held-out scores of this reward, or the file of one (`Calibrator.save` of
+            `assay.calibration`); its attribute `range`, else [0, 1], is the new range.
 
     Example:
         >>> from assay.rewards import Repetition, TemperatureScaling
@@ -86,6 +88,7 @@ class Calibrated(Reward):
                 f"Calibrated.reward must be a Reward, got the judge {type(self.reward).__name__}; "
                 "use assay.judges.Calibrated, or wrap it as PointwiseReward or PairwiseReward"
             )
+        object.__setattr__(self, "calibrator", loaded_calibrator(self.calibrator))
         if not callable(getattr(self.calibrator, "predict", None)):
             raise ConfigError(
                 "Calibrated.calibrator must be a fitted object with predict(), got "

@@ -37,23 +37,22 @@ class Memory:
 
     def table(self, ranks: int = 1) -> str:
         """What every placement costs, for a job of `ranks` processes."""
-        active = self.prefix_cache + self.micro_batch
-        rows = [
-            ("one copy per rank", "device=None", ranks * self.total, 0, 0),
+        active = self.total - self.weights
+        rows = [  # memory of accelerators between calls and while scoring, and copies in the host's
+            ("one copy per rank", "device=None", ranks * self.weights, ranks * self.total, 0),
             ("offloaded between steps", "offload=True", 0, ranks * self.total, ranks),
-            ("spread over devices", "device_map='auto'", self.total, 0, 0),
+            ("spread over devices", "device_map='auto'", self.weights, self.total, 0),
             ("behind a server", "RemotePointwiseModel", 0, 0, 0),
         ]
         lines = [
             f"{self.parameters / 1e9:.2f} B parameters in {self.dtype}: weights "
-            f"{self.weights / GIB:.2f} GiB, working memory {active / GIB:.2f} GiB",
-            f"{'placement':26}{'setting':24}{'always':>12}{'while scoring':>16}{'host':>12}",
+            f"{self.weights / GIB:.2f} GiB, working memory {active / GIB:.2f} GiB; "
+            f"{ranks} rank{'s' if ranks > 1 else ''} need",
+            f"{'placement':26}{'setting':24}{'between calls':>14}{'scoring':>14}{'host':>14}",
         ]
-        for name, setting, always, scoring, host in rows:
-            lines.append(
-                f"{name:26}{setting:24}{always / GIB:8.2f} GiB{scoring / GIB:12.2f} GiB"
-                f"{host * self.weights / GIB:8.2f} GiB"
-            )
+        for name, setting, idle, scoring, host in rows:
+            cells = "".join(f"{x / GIB:10.2f} GiB" for x in (idle, scoring, host * self.weights))
+            lines.append(f"{name:26}{setting:24}{cells}")
         return "\n".join(lines)
 
 

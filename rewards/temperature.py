@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
@@ -38,31 +38,13 @@ class TemperatureScaling:
     temperature: float = 1.0
 
     range = (0.0, 1.0)
-    takes = "logit"
+    scale = "logit"
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.temperature) and self.temperature > 0):
             raise ConfigError(
                 f"TemperatureScaling.temperature must be finite and > 0, got {self.temperature}"
             )
-
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON values."""
-        return {"kind": "temperature", "temperature": self.temperature}
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """What `to_dict` gave.
-
-        >>> TemperatureScaling.from_dict(TemperatureScaling(2.0).to_dict()).temperature
-        2.0
-        """
-        if values.get("kind") != "temperature" or "temperature" not in values:
-            raise ConfigError(
-                "a temperature scaling has the keys kind = 'temperature' and temperature, got "
-                f"{dict(values)!r:.200}"
-            )
-        return cls(float(values["temperature"]))
 
     def fit(self, logits: Sequence[float] | NDArray[Any], labels: Sequence[float] | Any) -> Self:
         """A new object with the temperature of least cross-entropy.

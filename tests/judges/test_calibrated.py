@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,11 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from assay.calibration.temperature import Temperature
 from assay.errors import ConfigError, ContractError
 from assay.judge import Grade, Item, Judge, Pair, Verdict
 from assay.judges import Calibrated
 from assay.judges.order import BothOrders
-from assay.rewards import PairwiseReward, TemperatureScaling
+from assay.rewards import Calibrated as RewardCalibrated
+from assay.rewards import Length, PairwiseReward, TemperatureScaling
 
 PAIR = Pair((), (), ())
 
@@ -127,8 +129,17 @@ def test_fingerprints_change_with_the_calibrator() -> None:
     assert len(set(made)) == 3
 
 
-def test_a_temperature_survives_json() -> None:
-    saved = json.loads(json.dumps(TemperatureScaling(1.7).to_dict()))
-    assert TemperatureScaling.from_dict(saved) == TemperatureScaling(1.7)
-    with pytest.raises(ConfigError, match="kind = 'temperature'"):
-        TemperatureScaling.from_dict({"kind": "platt"})
+def test_calibrators_come_from_files(tmp_path: Path) -> None:
+    scaling = Temperature(scale="probability").fit([0.9, 0.8, 0.9, 0.7], [1, 0, 1, 1])
+    scaling.save(tmp_path / "t.json")
+    said = Says(Verdict("A", 0.9, 0.1))
+    loaded = Calibrated(said, tmp_path / "t.json")
+    assert loaded == Calibrated(said, scaling)
+    assert loaded.compare([PAIR])[0].p_a == pytest.approx(float(scaling.predict([0.9])[0]))
+    assert loaded.fingerprint() == Calibrated(said, scaling).fingerprint()
+    by_logit = TemperatureScaling(scaling.temperature)
+    (verdict,) = Calibrated(said, by_logit).compare([PAIR])
+    assert verdict.p_a == pytest.approx(loaded.compare([PAIR])[0].p_a)
+    assert RewardCalibrated(Length(target=3), tmp_path / "t.json").calibrator == scaling
+    with pytest.raises(ConfigError, match=r"cannot read the calibrator .*: No such file"):
+        Calibrated(said, tmp_path / "none.json")

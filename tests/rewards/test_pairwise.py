@@ -412,6 +412,9 @@ def test_grpo_on_one_process() -> None:
     log = grpo(reward_for_grpo())
     assert log["pairwise/scored"] == 8
     assert 0 < log["reward"] < 1
+    assert log["pairwise/win_rate/reference"] == pytest.approx(log["reward"], abs=1e-6)
+    assert log["pairwise/order_gap_size"] >= abs(log["pairwise/order_gap"])
+    assert 0 <= log["pairwise/flip_rate"] <= 1
 
 
 @pytest.mark.slow
