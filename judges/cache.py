@@ -259,9 +259,14 @@ def _encode(key: bytes, value: Any) -> bytes:
     return _checksum(key, text) + text
 
 
+def intact(key: bytes, blob: Any) -> bool:
+    """Whether a stored value's bytes are those that were written."""
+    return isinstance(blob, bytes) and _checksum(key, blob[_SUM:]) == blob[:_SUM]
+
+
 def _decode(key: bytes, blob: Any) -> Any | None:
     """The value, or None where bytes have changed on the disk."""
-    if not isinstance(blob, bytes) or _checksum(key, blob[_SUM:]) != blob[:_SUM]:
+    if not intact(key, blob):
         return None
     return json.loads(blob[_SUM:])
 

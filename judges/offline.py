@@ -26,8 +26,8 @@ class Listener(Protocol):
     def started(self, total: int, done: int) -> None:
         """Scoring begins: `total` rows, `done` of them from an earlier run."""
 
-    def advanced(self, rows: int) -> None:
-        """So many more rows are on disk, or were set aside."""
+    def advanced(self, rows: int, cost: float = 0.0) -> None:
+        """So many more rows are on disk, or were set aside, and what they cost."""
 
     def bad(self, place: str, reason: str) -> None:
         """A row cannot be scored."""
@@ -50,6 +50,7 @@ class Report:
         seconds: Wall time by leaf path; the whole job under "".
         stopped: Ended by the user before it was done.
         problem: A leaf that failed too often over the whole of this run; empty where none did.
+        overspent: Ended because what the output's rows cost reached the job's `max_cost`.
     """
 
     summary: Summary
@@ -61,6 +62,7 @@ class Report:
     seconds: Mapping[str, float]
     stopped: bool
     problem: str = ""
+    overspent: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """For `--json`."""
@@ -68,6 +70,7 @@ class Report:
         return counts | {
             "stopped": self.stopped,
             "problem": self.problem,
+            "overspent": self.overspent,
             "seconds": dict(self.seconds),
             "summary": self.summary.to_json(),
         }
@@ -94,6 +97,8 @@ class OfflineJob:
         force: Continue although the reward or the input changed.
         strict: The first bad row ends the job.
         max_error_rate: A leaf that fails on more of its rows ends the job; None: the reward's.
+        max_cost: No further batch begins once the rows in the output cost so much together, rows of
+            earlier runs included; in the currency of the judges' prices. None: no bound.
         about: For people, kept in the manifest.
         source: File that defines the reward; its content is part of the manifest.
     """
@@ -111,6 +116,7 @@ class OfflineJob:
     force: bool = False
     strict: bool = False
     max_error_rate: float | None = None
+    max_cost: float | None = None
     about: Mapping[str, Any] = field(default_factory=dict)
     source: Path | None = None
 
@@ -119,6 +125,8 @@ class OfflineJob:
         limit = self.max_error_rate
         if limit is not None and not 0 <= limit <= 1:
             raise ConfigError(f"max_error_rate must lie in [0, 1], got {limit}")
+        if self.max_cost is not None and not self.max_cost > 0:
+            raise ConfigError(f"max_cost must be > 0, got {self.max_cost}")
         if self.output.exists() and self.input.exists() and self.output.samefile(self.input):
             raise ConfigError(f"--output {self.output} is the input; give it another name")
 
@@ -219,6 +227,7 @@ class _Run:
     written: int = 0
     bad: int = 0
     already: int = 0
+    overspent: bool = False
     seconds: dict[str, float] = field(default_factory=dict)
     summary: Summary = field(init=False)
     budget: ErrorBudget = field(init=False)
@@ -239,6 +248,10 @@ class _Run:
         self.listener.started(self.selection.count, self.already)
         try:
             for batch in read_ahead(self._batches()):
+                if job.max_cost is not None and self.summary.cost >= job.max_cost:
+                    self.overspent = True
+                    return True
+                before = self.summary.cost
                 found = score_batch(job.reward, batch)
                 for bad in found.bad:
                     job._complain(bad, self.listener)
@@ -251,7 +264,7 @@ class _Run:
                 self.bad += len(found.bad)
                 for path, seconds in found.seconds.items():
                     self.seconds[path] = self.seconds.get(path, 0.0) + seconds
-                self.listener.advanced(len(batch))
+                self.listener.advanced(len(batch), self.summary.cost - before)
         except KeyboardInterrupt:
             return True
         return False
@@ -268,6 +281,7 @@ class _Run:
             self.seconds,
             stopped,
             self.budget.problem(),
+            self.overspent,
         )
 
     def _batches(self) -> Iterator[list[Row]]:

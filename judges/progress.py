@@ -38,6 +38,7 @@ class Terminal:
         self._quiet = quiet
         self._complaints = 0
         self._total = self._already = self._count = 0
+        self._cost = 0.0
         self._begun = self._told = 0.0
         self._told_count = 0
         self._bar: Progress | None = None
@@ -79,6 +80,7 @@ class Terminal:
                 BarColumn(bar_width=None),
                 MofNCompleteColumn(),
                 _Rate(),
+                TextColumn("{task.fields[spent]}"),
                 TextColumn("ETA"),
                 TimeRemainingColumn(compact=True, elapsed_when_finished=True),
                 console=self._console,
@@ -86,13 +88,14 @@ class Terminal:
                 transient=True,
             )
             self._bar.start()
-            self._task = self._bar.add_task("", total=total, completed=done)
+            self._task = self._bar.add_task("", total=total, completed=done, spent="")
 
-    def advanced(self, rows: int) -> None:
+    def advanced(self, rows: int, cost: float = 0.0) -> None:
         """More rows are done."""
         self._count += rows
+        self._cost += cost
         if self._bar is not None:
-            self._bar.advance(self._task, rows)
+            self._bar.update(self._task, advance=rows, spent=self._spent())
         elif not self._quiet and time.monotonic() - self._told >= _EVERY_S:
             self._tell()
 
@@ -106,6 +109,9 @@ class Terminal:
         """Something to know."""
         self._say(f"warning: {text}", "yellow")
 
+    def _spent(self) -> str:
+        return f"{self._cost:,.4g} spent" if self._cost else ""
+
     def _say(self, text: str, style: str) -> None:
         self._console.print(f"[{style}]{escape(text)}[/]", highlight=False, soft_wrap=True)
 
@@ -115,7 +121,8 @@ class Terminal:
         left = self._total - self._already - self._count
         eta = f", {_clock(left / rate)} left" if rate and left else ""
         self._console.print(
-            f"{self._already + self._count:,} of {self._total:,} rows, {rate:,.1f} rows/s{eta}",
+            f"{self._already + self._count:,} of {self._total:,} rows, {rate:,.1f} rows/s{eta}"
+            f"{', ' if self._cost else ''}{self._spent()}",
             highlight=False,
         )
         self._told, self._told_count = now, self._count

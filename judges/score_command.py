@@ -1,4 +1,4 @@
-"""The command `assay score`: runs a job, or says what it would do, and prints what came of it."""
+"""What `assay score` and `assay compare` do: run a job, or say what it would do, and print."""
 
 from __future__ import annotations
 
@@ -59,9 +59,12 @@ def run(job: OfflineJob, *, json_file: Path | None, quiet: bool) -> int:
         print_summary(report.summary, job.reward, Console())
         print(_closing(report, job), file=sys.stderr)
     if report.stopped:
+        why = ""
+        if report.overspent:
+            why = f" at --max-cost {job.max_cost:g} ({report.summary.cost:,.4g} spent)"
         print(
-            f"assay: stopped; {report.already + report.written:,} of {report.selected:,} rows are "
-            f"in {job.output}; continue with the same command and --resume",
+            f"assay: stopped{why}; {report.already + report.written:,} of {report.selected:,} rows "
+            f"are in {job.output}; continue with the same command and --resume",
             file=sys.stderr,
         )
     if report.problem:
@@ -83,9 +86,10 @@ def _closing(report: Report, job: OfflineJob) -> str:
     seconds = report.seconds[""]
     rate = f"{report.written / seconds:,.1f} rows/s" if report.written else "nothing left to do"
     extra = f", {report.already:,} were there before" if report.already else ""
+    cost = f", {report.summary.cost:,.4g} spent in all" if report.summary.cost else ""
     bad = f", {report.bad:,} bad rows left out" if report.bad else ""
     return (
-        f"{report.written:,} rows scored in {seconds:,.1f} s ({rate}){extra}{bad}; "
+        f"{report.written:,} rows scored in {seconds:,.1f} s ({rate}){extra}{bad}{cost}; "
         f"results: {job.output}"
     )
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from assay.judges.spend import cost_of
 from assay.reward import STATUSES
 
 QUANTILES = (0.1, 0.5, 0.9)
@@ -100,6 +101,7 @@ class Summary:
 
     paths: Sequence[str]
     rows: int = 0
+    cost: float = 0.0
     total: LeafSummary = field(default_factory=LeafSummary)
     leaves: dict[str, LeafSummary] = field(init=False)
 
@@ -109,6 +111,7 @@ class Summary:
     def add(self, row: Mapping[str, Any]) -> None:
         """Count one output row."""
         self.rows += 1
+        self.cost += cost_of(row)
         self.total.add(row)
         for path, leaf in self.leaves.items():
             leaf.add(leaf_of(row, path))
@@ -117,6 +120,7 @@ class Summary:
         """For `--json`."""
         return {
             "rows": self.rows,
+            "cost": self.cost,
             "total": self.total.to_json(),
             "leaves": {path: leaf.to_json() for path, leaf in self.leaves.items()},
         }

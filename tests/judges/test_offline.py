@@ -38,7 +38,7 @@ class Notes:
     def started(self, total: int, done: int) -> None:
         self.total, self.done = total, done
 
-    def advanced(self, rows: int) -> None:
+    def advanced(self, rows: int, cost: float = 0.0) -> None:
         self.rows += rows
 
     def bad(self, place: str, reason: str) -> None:
@@ -180,8 +180,8 @@ def test_failures_are_counted_over_the_whole_run(
     write_rows(tmp_path / "in.jsonl", 20)
 
     class Break(Notes):
-        def advanced(self, rows: int) -> None:
-            super().advanced(rows)
+        def advanced(self, rows: int, cost: float = 0.0) -> None:
+            super().advanced(rows, cost)
             if self.rows == 12:
                 monkeypatch.setenv("ASSAY_TEST_DOWN", "1")
 
@@ -470,7 +470,7 @@ def test_a_rare_leaf_that_fails_on_its_first_row_does_not_end_the_job(
     write_rows(tmp_path / "in.jsonl", 20)
 
     class Mend(Notes):
-        def advanced(self, rows: int) -> None:
+        def advanced(self, rows: int, cost: float = 0.0) -> None:
             monkeypatch.delenv("ASSAY_TEST_DOWN", raising=False)
 
     monkeypatch.setenv("ASSAY_TEST_DOWN", "1")
