@@ -109,7 +109,7 @@ def test_train_says_what_is_wrong(tmp_path: Path) -> None:
     config.write_text('model = "m"\ndata = ["d"]\noutput_dir = "o"\nlearning_rat = 1\n')
     done = assay("train", "rm-listwise", "--config", config)
     assert done.returncode == 1
-    assert "stage must be one of rm-pointwise, rm-pairwise" in done.stderr
+    assert "STAGE|RECIPE must be one of the stages sft, rm-pointwise, rm-pairwise" in done.stderr
     done = assay("train", "rm-pairwise", "--config", config)
     assert done.returncode == 1
     assert "learning_rat" in done.stderr

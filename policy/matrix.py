@@ -1,0 +1,109 @@
+"""The evaluation matrix of a run: every checkpoint of the policy on every held-out set."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from assay.fingerprint import fingerprint_of
+from assay.loading import load_reward
+from assay.policy.chat import with_system
+from assay.policy.checkpoints import write_json_file
+from assay.policy.data.sources import as_sources, read_sources
+from assay.policy.recipe import EvaluationSpec, Recipe
+from assay.policy.rollouts import kept_rollouts, summarise
+from assay.policy.stages.models import load_policy, load_tokenizer
+from assay.policy.stages.rl_rewards import code_reward, model_reward
+from assay.reward import Reward
+
+#: Folder of the matrix in a run; one folder a checkpoint, one a set.
+MATRIX = "evaluation"
+
+
+def evaluate_policy(
+    recipe: Recipe, spec: EvaluationSpec, checkpoint: str, model: str, run: Path
+) -> dict[str, Any]:
+    """Sample, score and summarise one checkpoint on one set; what is done is read, not repeated.
+
+    A set whose reward model the run has not trained yet is left out.
+
+    Args:
+        recipe: The run's recipe.
+        spec: The set.
+        checkpoint: Its row in the matrix: `start`, or the stage that trained it.
+        model: Folder of the checkpoint.
+        run: The run's folder.
+    """
+    folder = run / MATRIX / checkpoint / spec.name
+    done = folder / "summary.json"
+    if done.is_file():
+        return dict(json.loads(done.read_text(encoding="utf-8")))
+    reward = evaluation_reward(recipe, spec)
+    if reward is None:
+        return {}
+    settings = dict(recipe.config(recipe.stages[0]).to_json())
+    tokenizer = load_tokenizer(model, settings.get("chat_template"))
+    found = read_sources(as_sources(recipe.resolve(spec.data)), limit=spec.limit)
+    rows = [
+        {k: v for k, v in row.items() if k != "completion"}
+        | {"prompt": with_system(_messages(row["prompt"]), settings.get("system_prompt", ""))}
+        | {"uid": str(row.get("uid", f"{name}-{number}"))}
+        for name, part in found.items()
+        for number, row in enumerate(part)
+    ]
+    rollouts, scores = kept_rollouts(
+        folder,
+        lambda: _ready(model),
+        tokenizer,
+        rows,
+        spec.decoding,
+        reward,
+        checkpoint=fingerprint_of([Path(f) for f in sorted(Path(model).glob("*.safetensors"))]),
+    )
+    summary: dict[str, Any] = summarise(rollouts, scores)
+    for part in _parts(scores):
+        values = [s["parts"][part]["value"] for s in scores if part in s["parts"]]
+        known = [value for value in values if value is not None]
+        if known:
+            summary[f"part {part}"] = sum(known) / len(known)
+    summary["decoding"] = vars(spec.decoding)
+    write_json_file(done, summary)
+    return summary
+
+
+def evaluation_reward(recipe: Recipe, spec: EvaluationSpec) -> Reward | None:
+    """The set's reward; None where its reward model is not trained yet."""
+    if spec.code is not None:
+        return code_reward(time=spec.code == "complexity")
+    if spec.reward is not None:
+        return load_reward(spec.reward).reward
+    folder = Path(recipe.resolve(spec.reward_model))
+    return model_reward(str(folder)) if (folder / "reward_model.json").is_file() else None
+
+
+def read_matrix(run: Path) -> dict[str, dict[str, dict[str, Any]]]:
+    """`matrix[checkpoint][set]` is a summary; checkpoints as they lie on disk."""
+    found: dict[str, dict[str, dict[str, Any]]] = {}
+    for path in sorted((run / MATRIX).glob("*/*/summary.json")):
+        checkpoint, name = path.parts[-3], path.parts[-2]
+        found.setdefault(checkpoint, {})[name] = json.loads(path.read_text(encoding="utf-8"))
+    return found
+
+
+def _parts(scores: list[dict[str, Any]]) -> list[str]:
+    return list(dict.fromkeys(name for score in scores for name in score["parts"]))
+
+
+def _messages(prompt: Any) -> list[dict[str, Any]]:
+    from assay.messages import as_messages
+    from assay.rewards.chat_text import chat_message
+
+    return [chat_message(message) for message in as_messages(prompt, role="user")]
+
+
+def _ready(model: str) -> Any:
+    import torch
+
+    loaded = load_policy(model)
+    return loaded.to("cuda") if torch.cuda.is_available() else loaded

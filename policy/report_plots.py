@@ -1,0 +1,84 @@
+"""Curves of a run: one row of panels a stage, one panel a reward leaf, against the step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from assay.policy.recipe import Recipe
+from assay.policy.run_table import leaf_values
+from assay.policy.stages.progress_log import read_log
+
+#: What is drawn of an RL stage beside its leaves, where it is logged, and how it is called.
+_MORE = (
+    ("completions/clipped_ratio", "cut at the limit"),
+    ("monitor/repetition_mean", "repetition"),
+    ("completions/mean_length", "mean length"),
+)
+
+
+def stage_plots(recipe: Recipe, folder: Path) -> list[Path]:
+    """One SVG a stage that has logged something.
+
+    Source: the shape is that of the report's figure 4: reward parts over the steps of each stage.
+    """
+    files = []
+    for stage in recipe.stages:
+        entries = [e for e in read_log(recipe.folder(stage)) if "reward" in e or "loss" in e]
+        if len(entries) < 2:
+            continue
+        folder.mkdir(parents=True, exist_ok=True)
+        path = folder / f"{recipe.stages.index(stage) + 1:02d}-{stage.name}.svg"
+        _plot(stage.name, entries, path)
+        files.append(path)
+    return files
+
+
+def _plot(name: str, entries: Sequence[dict[str, float]], path: Path) -> None:
+    import matplotlib
+
+    matplotlib.use("Agg", force=False)
+    from matplotlib.figure import Figure
+
+    curves = _curves(entries)
+    figure = Figure(figsize=(2.7 * len(curves) + 0.4, 2.3), layout="constrained")
+    axes: Any = figure.subplots(1, len(curves), squeeze=False)[0]
+    for axis, (label, points) in zip(axes, curves, strict=True):
+        steps, values = zip(*points, strict=True)
+        axis.plot(steps, values, color="0.75", linewidth=0.8)
+        axis.plot(steps, _smooth(values), color="tab:blue", linewidth=1.6)
+        axis.set_title(label, fontsize=9)
+        axis.tick_params(labelsize=7)
+        for side in ("top", "right"):
+            axis.spines[side].set_visible(False)
+    figure.suptitle(name, fontsize=10, x=0.01, ha="left", fontweight="bold")
+    figure.supxlabel("step", fontsize=8)
+    figure.savefig(path, format="svg", metadata={"Date": None})
+
+
+def _curves(entries: Sequence[dict[str, float]]) -> list[tuple[str, list[tuple[float, float]]]]:
+    keys: dict[str, str] = {}
+    if any("reward" in entry for entry in entries):
+        keys["reward"] = "reward"
+        for entry in entries:
+            for leaf in leaf_values(entry):
+                keys.setdefault(f"{leaf}/mean", leaf)
+        keys |= dict(_MORE)
+    else:
+        keys = {"loss": "loss", "accuracy": "accuracy", "mean_token_accuracy": "token accuracy"}
+    found = []
+    for key, label in keys.items():
+        points = [(entry["step"], entry[key]) for entry in entries if key in entry]
+        if len(points) > 1:
+            found.append((label, points))
+    return found
+
+
+def _smooth(values: Sequence[float], share: float = 0.1) -> list[float]:
+    """Mean over a window of a tenth of the curve around each point."""
+    half = max(1, round(len(values) * share / 2))
+    return [
+        sum(values[max(0, i - half) : i + half + 1]) / len(values[max(0, i - half) : i + half + 1])
+        for i in range(len(values))
+    ]
