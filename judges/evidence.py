@@ -11,9 +11,12 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-_TOKEN = re.compile(r"[\w@#-]+(?:\.[\w@-]+)*")
+#: What parts words; `_`, `-`, `.`, `@` and `#` stay inside identifiers.
+_PARTING = str.maketrans(
+    dict.fromkeys("\"'()[]{}<>,;:!?*/\\|=~`$%^&+\u201c\u201d\u2018\u2019\u2014", " ")
+)
+_GROUPED = re.compile(r"(?<![\w.,])\d{1,3}(?:,\d{3})+(?:\.\d+)?(?!\w)")
 _PIECE = re.compile(r"[^\W_]+")
-_NUMBER = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?(?![\w])")
 #: Not identifiers: ordinals, sizes and times; dates; versions of common words (GPT-4o, utf-8).
 _PLAIN = re.compile(
     r"\d+(?:st|nd|rd|th|s|[a-z]{1,3})|\d{4}-\d\d-\d\d(?:t[\d:.]*\w*)?|\d{1,4}(?:-\d{1,4}){1,2}"
@@ -32,19 +35,20 @@ class Seen:
 
     def add(self, text: str) -> None:
         """Take in a text."""
-        for token in _TOKEN.findall(text):
-            if token.isalpha():
-                continue
+        for token in tokens(text):
             low = token.lower()
             if low in self._codes:
                 continue
             self._codes.add(low)
-            pieces = _PIECE.findall(low)
-            if len(pieces) > 1:
+            if not low.isalnum():
+                pieces = _PIECE.findall(low)
                 self._codes.update(pieces)
                 self._codes.add("".join(pieces))
+            number = _number(low)
+            if number is not None and len(self._numbers) < _LARGEST:
+                self._numbers.add(number)
         if len(self._numbers) < _LARGEST:
-            self._numbers.update(_numbers(text))
+            self._numbers.update(_grouped(text))
 
     def add_value(self, value: Any) -> None:
         """Take in the strings and numbers of a JSON value."""
@@ -75,6 +79,19 @@ class Seen:
         return False
 
 
+def tokens(text: str) -> list[str]:
+    """Words that are not letters alone, as they stand.
+
+    >>> tokens('{"id": "credit_card_42", "price": 3.50}, e.g. May.')
+    ['credit_card_42', '3.50', 'e.g']
+    """
+    return [
+        word
+        for part in text.translate(_PARTING).split()
+        if not part.isalpha() and (word := part.strip(".-")) and not word.isalpha()
+    ]
+
+
 def identifiers(text: str) -> list[str]:
     """Tokens that look like names of records: letters with two digits or more, long numbers.
 
@@ -82,9 +99,7 @@ def identifiers(text: str) -> list[str]:
     ['hat136', '4421486']
     """
     found = []
-    for token in _TOKEN.findall(text):
-        if token.isalpha():
-            continue
+    for token in tokens(text):
         low = token.lower().strip("-")
         digits = sum(ch.isdigit() for ch in low)
         if digits < 2 or len(low) < 5:
@@ -118,20 +133,27 @@ def large_numbers(text: str) -> list[float]:
     >>> large_numbers("In 1767 it cost $1,250.50, then 40")
     [1250.5]
     """
-    return [
-        value
-        for value in _numbers(text, parts=False)
-        if value >= 100 and not (1000 <= value <= 2100 and value == int(value))
-    ]
+    plain = _GROUPED.sub(" ", text) if "," in text else text
+    found = [n for token in tokens(plain) if (n := _number(token)) is not None]
+    found = [*_grouped(text), *found]
+    return [n for n in found if n >= 100 and not (1000 <= n <= 2100 and n == int(n))]
 
 
-def _numbers(text: str, *, parts: bool = True) -> Iterator[float]:
-    for match in _NUMBER.findall(text):
-        plain = match.replace(",", "")
-        if len(plain) <= 15:
-            yield float(plain)
-        if parts and "," in match:  # or a list without spaces
-            yield from (float(part) for part in match.split(",") if part and len(part) <= 15)
+def _number(token: str) -> float | None:
+    """The number that a token is."""
+    if token[0].isdigit() and len(token) <= 15 and token.isascii():
+        whole, _, part = token.partition(".")
+        if whole.isdigit() and (not part or part.isdigit()):
+            return float(token)
+    return None
+
+
+def _grouped(text: str) -> Iterator[float]:
+    """Numbers with commas between thousands."""
+    if "," in text and not text.startswith(("{", "[")):  # JSON writes its numbers without
+        for match in _GROUPED.findall(text):
+            if len(match) <= 20:
+                yield float(match.replace(",", ""))
 
 
 def _strings(value: Any) -> Iterator[str]:

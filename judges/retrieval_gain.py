@@ -22,7 +22,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 _WORD = re.compile(r"\w+")
-_SEGMENT = re.compile(r"[^\n{}\[\],;|]+")
+_PARTING = str.maketrans(dict.fromkeys("{}[],;|", "\n"))
 _RESULT = re.compile(r"(?m)^\s*(?:search )?result\s*#?\d+\s*:|^\s*\[?\d{1,2}[\]).]\s+", re.I)
 _TEXTS = ("text", "content", "snippet", "passage", "contents", "body", "title", "url", "link")
 
@@ -107,7 +107,7 @@ class Novelty:
 
     def step(self, text: str) -> float | None:
         """The share that is new, or None where the text has no segment."""
-        segments = {part.strip() for part in _SEGMENT.findall(text)} - {""}
+        segments = {part.strip() for part in text.translate(_PARTING).split("\n")} - {""}
         if not segments:
             return None
         fresh = segments - self._seen

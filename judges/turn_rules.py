@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -30,10 +31,18 @@ FINDINGS: dict[str, Criterion | None] = {
     "ignored_error": "logical_soundness",
     "unsupported_answer": "logical_soundness",
     "empty_turn": "logical_soundness",
+    "unconfirmed_action": None,
+    "unnamed_value": None,
+    "failed_action": None,
     "over_budget": None,
     "environment_error": None,
     "tool_error": None,
 }
+
+#: What is suspicious rather than wrong fails this criterion if the critic is strict.
+STRICT: dict[str, Criterion] = dict.fromkeys(
+    ("unconfirmed_action", "unnamed_value", "failed_action"), "logical_soundness"
+)
 
 
 @dataclass(frozen=True)
@@ -52,6 +61,9 @@ class RuleCritic(TurnCritic):
     Args:
         tools: Schemas for trajectories that carry none (`assay.judges.tool_schemas.inferred_tools`
             reads them off a data set).
+        strict: Also fail turns that change something without the user's yes or with values that
+            nobody has spoken of, and such calls that did not work: suspicious rather than wrong.
+            Finds more of the runs that fail and flags more turns of those that do not.
         ignore: Findings that shall fail nothing; they are still told.
         extra_arguments: Let calls have arguments that a schema does not list.
 
@@ -67,6 +79,7 @@ class RuleCritic(TurnCritic):
     """
 
     tools: tuple[Mapping[str, Any], ...] = ()
+    strict: bool = False
     ignore: frozenset[str] = frozenset()
     extra_arguments: bool = False
     _boxes: dict[str, Toolbox] = field(
@@ -91,7 +104,7 @@ class RuleCritic(TurnCritic):
 
     def fingerprint(self) -> str:
         """A hash of the settings and of this version of the rules."""
-        settings = (self.tools, sorted(self.ignore), self.extra_arguments)
+        settings = (self.tools, self.strict, sorted(self.ignore), self.extra_arguments)
         return fingerprint_of(("RuleCritic", self._version, settings))
 
     def __getstate__(self) -> dict[str, Any]:
@@ -110,18 +123,20 @@ class RuleCritic(TurnCritic):
     def _toolbox(self, tools: tuple[Mapping[str, Any], ...]) -> Toolbox | None:
         if not tools:
             return None
-        key = fingerprint_of(tools)
-        if key not in self._boxes:
+        key = "" if tools is self.tools else json.dumps(tools, sort_keys=True, default=str)
+        box = self._boxes.get(key)
+        if box is None:
             if len(self._boxes) >= 64:  # environments with tools of their own come by thousands
                 self._boxes.clear()
-            self._boxes[key] = Toolbox(tools, extra_arguments=self.extra_arguments)
-        return self._boxes[key]
+            box = self._boxes[key] = Toolbox(tools, extra_arguments=self.extra_arguments)
+        return box
 
     def _verdict(self, facts: TurnFacts) -> TurnVerdict:
         failed: dict[str | None, list[str]] = {}
         for name, reason in facts.findings:
-            if name not in self.ignore and FINDINGS[name] is not None:
-                failed.setdefault(FINDINGS[name], []).append(reason)
+            criterion = FINDINGS[name] or (STRICT.get(name) if self.strict else None)
+            if criterion is not None and name not in self.ignore:
+                failed.setdefault(criterion, []).append(reason)
         names = tuple(dict.fromkeys(name for name, _ in facts.findings))
         unclear = {"environment_error", "tool_error"} & set(names)
         accurate = True if facts.checked and "tool_error" not in unclear else None

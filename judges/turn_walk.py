@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from assay.judges.consent import Consent
 from assay.judges.evidence import Seen, argument_identifiers, identifiers, large_numbers
 from assay.judges.retrieval_gain import EvidenceGain, Novelty, documents_of
 from assay.judges.tool_outcomes import Outcome, answers_error, outcome_of
@@ -69,6 +70,7 @@ class Walk:
         self._worked: list[str] = []  # names of tools whose calls worked
         self._recent: list[str] = []  # the last calls, to see cycles
         self._asked = ""
+        self._consent = Consent(trajectory.tools)
         for message in trajectory.messages:
             if message.role == "assistant":
                 break
@@ -85,6 +87,8 @@ class Walk:
         self._check_calls(turn, facts)
         self._check_words(turn, facts)
         self._check_gain(turn, facts)
+        if message.content:
+            self._consent.say(message.content)
         for result in turn.results:
             self._listen(result)
         return facts
@@ -94,6 +98,7 @@ class Walk:
         self._seen.add(message.content)
         if message.role == "user":
             self._asked = message.content
+            self._consent.hear(message.content)
 
     def _check_error_answered(self, message: Message, facts: TurnFacts) -> None:
         """An error stays open until it is retried, another tool works, or it is spoken of."""
@@ -124,6 +129,7 @@ class Walk:
                 self._check_schema(call, facts)
                 self._check_origin(call, facts)
                 self._check_repeat(call, result, outcome, facts)
+                self._check_consent(call, outcome, facts)
             self._note_outcome(call, result, outcome, facts)
         if self._budget is not None and self._calls > self._budget and calls:
             facts.add("over_budget", f"call {self._calls} of at most {self._budget}")
@@ -168,6 +174,14 @@ class Walk:
             a, b = self._recent[:3], self._recent[3:]
             if a == b and len(set(a)) > 1:
                 facts.add("loop", "the last three calls repeat the three before")
+
+    def _check_consent(self, call: ToolCall, outcome: Outcome | None, facts: TurnFacts) -> None:
+        if not self._consent.people or not self._consent.acts(call):
+            return
+        if outcome in ("unclear", "refused"):
+            facts.add("failed_action", f"{call.name} was tried in vain")
+        if found := self._consent.fault(call):
+            facts.add(*found)
 
     def _note_outcome(
         self, call: ToolCall, result: Message | None, outcome: Outcome | None, facts: TurnFacts
