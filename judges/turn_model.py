@@ -126,21 +126,13 @@ class ModelCritic(TurnCritic):
 
     def request(self, trajectory: Trajectory, turns: Sequence[int]) -> tuple[Request, str]:
         """What the model is asked about some turns, and the nonce that its verdict must carry."""
-        window = ContextWindow(self.max_tokens, self.recent)
-        history = window.render(trajectory, min(turns), max(turns))
-        tools = describe_tools(trajectory.tools)
-        nonce = nonce_for([tools, history], salt=",".join(map(str, turns)))
-        text = self._template.fill(
-            fence=f"=={nonce[::-1]}==",
-            tools=tools,
-            history=history,
-            turns=", ".join(map(str, turns)),
-            nonce=nonce,
+        return turn_request(
+            trajectory,
+            turns,
+            max_tokens=self.max_tokens,
+            recent=self.recent,
+            template=self._template,
         )
-        request = Request(
-            (Message("user", text),), schema=VERDICTS.sent_schema, schema_name="turn_verdicts"
-        )
-        return request, nonce
 
     def fingerprint(self) -> str:
         """A hash of the client, the prompt and the settings."""
@@ -148,6 +140,38 @@ class ModelCritic(TurnCritic):
         return fingerprint_of(
             ("ModelCritic", __version__, self.client.fingerprint(), self._template.text, settings)
         )
+
+
+def turn_request(
+    trajectory: Trajectory,
+    turns: Sequence[int],
+    *,
+    max_tokens: int,
+    recent: int,
+    template: PromptTemplate | None = None,
+) -> tuple[Request, str]:
+    """What a model is asked about some turns, and the nonce that its verdict must carry.
+
+    Args:
+        trajectory: The run.
+        turns: Indices of the turns to be reviewed.
+        max_tokens: Of the record of the run.
+        recent: Turns before the reviewed ones that are shortened last.
+        template: The prompt; None: the one that comes with the library.
+    """
+    history = ContextWindow(max_tokens, recent).render(trajectory, min(turns), max(turns))
+    tools = describe_tools(trajectory.tools)
+    nonce = nonce_for([tools, history], salt=",".join(map(str, turns)))
+    prompt = template or PromptTemplate(shipped_prompt("turn_critic"), _PLACES)
+    text = prompt.fill(
+        fence=f"=={nonce[::-1]}==",
+        tools=tools,
+        history=history,
+        turns=", ".join(map(str, turns)),
+        nonce=nonce,
+    )
+    messages = (Message("user", text),)
+    return Request(messages, schema=VERDICTS.sent_schema, schema_name="turn_verdicts"), nonce
 
 
 def read_verdicts(reply: Reply, nonce: str, turns: Sequence[int]) -> dict[int, TurnVerdict]:

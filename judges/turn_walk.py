@@ -222,7 +222,7 @@ class Walk:
         if (wrong >= 2 or (wrong and total <= 2)) and wrong > total / 2:
             named = [*lost, *(f"{number:g}" for number in made_up)][:4]
             facts.add("unsupported_answer", f"nothing seen so far has {', '.join(named)}")
-        elif last and not self._worked and not _QUESTION.search(text):
+        elif last and not self._worked and self._consent.people < 2:
             self._check_unread(text, facts)
         if claim := self._unbacked_claim(text):
             facts.add("unsupported_answer", claim)
@@ -233,7 +233,7 @@ class Walk:
         new = [
             w for w in re.findall(r"\b[A-Z][\w-]+|\b\d[\d,.]*\b", text) if w.lower() not in asked
         ]
-        if new and not answers_error(text, ""):
+        if new and not _QUESTION.search(text) and not answers_error(text, ""):
             facts.add("unsupported_answer", "answers although no call has brought anything")
 
     def _unbacked_claim(self, text: str) -> str:
