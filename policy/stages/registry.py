@@ -82,6 +82,9 @@ STAGES: dict[str, StageKind] = {
             "rl",
             True,
         ),
+        StageKind(
+            "turn_critic", "assay.policy.stages.turn_critic", "TurnCriticConfig", "judge", False
+        ),
     )
 }
 
