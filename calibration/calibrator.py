@@ -114,6 +114,11 @@ class Calibrator(ABC):
         found: FloatArray = np.where(lower, 1.0 - upper, upper)
         return found
 
+    @property
+    def takes(self) -> Scale:
+        """What `predict` gets, as wrappers of judges ask: probabilities or logits."""
+        return self.scale
+
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON and model cards."""
         return {"calibrator": self.kind, "format": FORMAT, **asdict(self)}
