@@ -24,6 +24,14 @@ class CriterionAgreement:
     rules_no: int = 0
     model_no: int = 0
 
+    def __add__(self, other: CriterionAgreement) -> CriterionAgreement:
+        return CriterionAgreement(
+            self.both_yes + other.both_yes,
+            self.both_no + other.both_no,
+            self.rules_no + other.rules_no,
+            self.model_no + other.model_no,
+        )
+
     @property
     def count(self) -> int:
         """Turns on which both decided."""
@@ -62,6 +70,20 @@ class CombinedReview:
     turns: int = 0
 
     __hash__ = None  # type: ignore[assignment]
+
+    @classmethod
+    def joined(cls, parts: Sequence[CombinedReview]) -> CombinedReview:
+        """Several reviews as one."""
+        counts = {name: CriterionAgreement() for name in CRITERIA}
+        for part in parts:
+            for name, one in part.agreement.items():
+                counts[name] = counts[name] + one
+        return cls(
+            [verdicts for part in parts for verdicts in part.verdicts],
+            counts,
+            sum(part.asked for part in parts),
+            sum(part.turns for part in parts),
+        )
 
     def to_json(self) -> dict[str, object]:
         """The agreement for people and machines."""

@@ -83,6 +83,8 @@ class Walk:
         text = message.content
         if not text.strip() and not message.tool_calls and not (message.reasoning or "").strip():
             facts.add("empty_turn", "neither words nor a call")
+        if turn.index == 0 and not self._asked:
+            self._seen.add(text)  # nobody has asked: this turn is the one that states the task
         self._check_error_answered(message, facts)
         self._check_calls(turn, facts)
         self._check_words(turn, facts)

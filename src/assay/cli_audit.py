@@ -34,6 +34,12 @@ def trajectories(
     infer_tools: Annotated[
         bool, typer.Option(help="Without any schemas, read them off the calls that worked.")
     ] = True,
+    strict: Annotated[
+        bool,
+        typer.Option(
+            "--strict", help="Also fail actions without the user's yes, and what was tried in vain."
+        ),
+    ] = False,
     labelled: Annotated[
         bool,
         typer.Option(
@@ -77,6 +83,7 @@ def trajectories(
         form=form,
         tools=tools,
         infer_tools=infer_tools,
+        strict=strict,
         labelled=labelled,
         success=success,
         base_url=base_url,
