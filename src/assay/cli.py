@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from assay import cli_cache, cli_complexity, cli_data, cli_sandbox, cli_score, cli_serve, cli_train
+from assay import cli_audit, cli_cache, cli_complexity, cli_data, cli_sandbox, cli_score, cli_serve, cli_train
 from assay._version import __version__
 from assay.errors import AssayError
 
@@ -27,6 +27,7 @@ app = typer.Typer(
 
 app.add_typer(cli_sandbox.app, name="sandbox")
 app.add_typer(cli_data.app, name="data")
+app.add_typer(cli_audit.app, name="audit")
 app.add_typer(cli_cache.app, name="cache")
 app.command()(cli_score.score)
 app.command()(cli_score.compare)
