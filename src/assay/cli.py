@@ -12,7 +12,16 @@ from typing import Annotated
 
 import typer
 
-from assay import cli_audit, cli_cache, cli_complexity, cli_data, cli_sandbox, cli_score, cli_serve, cli_train
+from assay import (
+    cli_audit,
+    cli_cache,
+    cli_complexity,
+    cli_data,
+    cli_sandbox,
+    cli_score,
+    cli_serve,
+    cli_train,
+)
 from assay._version import __version__
 from assay.errors import AssayError
 
