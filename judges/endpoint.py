@@ -12,6 +12,14 @@ from urllib.parse import urlsplit
 from assay._version import __version__
 from assay.errors import ConfigError
 from assay.fingerprint import fingerprint_of
+from assay.judges.batch_folder import BatchFolder, current_folder
+from assay.judges.chat_protocol import (
+    MalformedReply,
+    error_text,
+    message_dict,
+    read_reply,
+    response_format,
+)
 from assay.judges.client import Client, Prices, Reply, Request
 from assay.judges.dispatch import Dispatch, Limit
 from assay.judges.exchange import Exchange, Target
@@ -116,6 +124,9 @@ class Endpoint(Client):
 
     def answer(self, requests: Sequence[Request]) -> list[Reply]:
         """One reply per request, each failed or answered by its deadline."""
+        folder = current_folder()
+        if folder is not None:
+            return [self._from_folder(folder, request) for request in requests]
         key = api_key(self.api_key_env)
         exchange = self._handle.get(self._open)
         bodies = [self.body(request) for request in requests]
@@ -143,8 +154,6 @@ class Endpoint(Client):
 
     def body(self, request: Request) -> dict[str, Any]:
         """The body of a request, without its schema."""
-        from assay.judges.chat_protocol import message_dict
-
         seed = self.seed if request.seed is None else request.seed
         body: dict[str, Any] = {
             "model": self.model,
@@ -194,6 +203,21 @@ class Endpoint(Client):
             self.requests_per_minute,
             self.tokens_per_minute,
         )
+
+    def _from_folder(self, folder: BatchFolder, request: Request) -> Reply:
+        """The reply that lies in a batch's folder, or a failed one for the time being."""
+        body = self.body(request)
+        if request.schema is not None and self.structured != "off":
+            body["response_format"] = response_format(request)
+        found = folder.ask("/v1/chat/completions", body)
+        if found is None:
+            return Reply.failed(f"waits for its result in {folder.path}")
+        if found.status != 200:
+            return Reply.failed(f"the batch says status {found.status}: {error_text(found.body)}")
+        try:
+            return self._priced(read_reply(found.body))
+        except MalformedReply as error:
+            return Reply.failed(f"the batch's result is no reply: {error}")
 
     def _priced(self, reply: Reply) -> Reply:
         cost = self.prices.cost(reply.usage) if self.prices and reply.usage else None

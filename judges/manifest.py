@@ -14,7 +14,7 @@ from typing import Any, Literal
 from assay._version import __version__
 from assay.errors import ConfigError
 
-State = Literal["running", "stopped", "failed", "done"]
+State = Literal["running", "stopped", "waiting", "failed", "done"]
 #: Settings that must be the same for two runs to write one file, and how a message calls them.
 _FIXED = {
     "reward": "the reward's fingerprint",
@@ -37,7 +37,8 @@ class Manifest:
         shard: Which part of the rows, e.g. `0/4`.
         about: For people: names, paths, the reward's configuration.
         counts: What was done so far.
-        state: `running` while a job writes (or after it was killed), else how it ended.
+        state: `running` while a job writes (or after it was killed), else how it ended;
+            `waiting` for the results of a batch service.
     """
 
     reward: str

@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from assay.errors import ConfigError, DataError
-from assay.judges.batches import batches, group_batches, read_ahead
+from assay.judges.batches import batches, group_batches
+from assay.judges.engines import Engine, InProcess
 from assay.judges.manifest import Manifest, State, manifest_path, refuse_other
 from assay.judges.results import ResultFile, finished_rows
 from assay.judges.rows import BadRow, Row, RowSource
-from assay.judges.scoring import ErrorBudget, score_batch
+from assay.judges.scoring import ErrorBudget
 from assay.judges.selection import Selection, Shard
 from assay.judges.summary import Summary
 from assay.reward import Reward
@@ -64,6 +65,12 @@ class Report:
     problem: str = ""
     overspent: bool = False
 
+    @property
+    def waiting(self) -> int:
+        """Rows that are neither scored nor bad: an engine gave them back for a later run."""
+        left = self.selected - self.already - self.written - self.bad
+        return 0 if self.stopped else max(0, left)
+
     def to_json(self) -> dict[str, Any]:
         """For `--json`."""
         counts = {name: getattr(self, name) for name in _COUNTS}
@@ -71,6 +78,7 @@ class Report:
             "stopped": self.stopped,
             "problem": self.problem,
             "overspent": self.overspent,
+            "waiting": self.waiting,
             "seconds": dict(self.seconds),
             "summary": self.summary.to_json(),
         }
@@ -101,6 +109,8 @@ class OfflineJob:
             earlier runs included; in the currency of the judges' prices. None: no bound.
         about: For people, kept in the manifest.
         source: File that defines the reward; its content is part of the manifest.
+        engine: Where batches are scored; None for this process. Others write rows as they come
+            back, in an order of their own; `assay.judges.export` restores the input's.
     """
 
     reward: Reward
@@ -119,6 +129,7 @@ class OfflineJob:
     max_cost: float | None = None
     about: Mapping[str, Any] = field(default_factory=dict)
     source: Path | None = None
+    engine: Engine | None = None
 
     def __post_init__(self) -> None:
         self.label = self.label or str(self.input)
@@ -148,6 +159,11 @@ class OfflineJob:
         selection.survey(known, lambda bad: self._complain(bad, listener))
         return selection
 
+    def ids(self) -> Iterator[Any]:
+        """Ids of the rows that the job is about, in the order of the input."""
+        selection = self.select({}, _Silent())
+        return (row.id for row in selection.rows())
+
     def run(self, listener: Listener) -> Report:
         """Score what is not scored yet.
 
@@ -173,7 +189,10 @@ class OfflineJob:
             try:
                 manifest.write(manifest_path(self.output))
                 stopped = run.go()
-                state = "stopped" if stopped else "failed" if run.budget.problem() else "done"
+                if stopped or run.budget.problem():
+                    state = "stopped" if stopped else "failed"
+                else:
+                    state = "waiting" if run.report(redone, stopped=False).waiting else "done"
             finally:
                 run.seconds[""] = time.perf_counter() - start
                 report = run.report(redone, stopped=state == "stopped")
@@ -215,6 +234,22 @@ class OfflineJob:
         listener.bad(f"{self.label}:{bad.line}", bad.reason)
 
 
+class _Silent:
+    """A listener for a second reading: everything was said at the first."""
+
+    def started(self, total: int, done: int) -> None:
+        """Nothing."""
+
+    def advanced(self, rows: int, cost: float = 0.0) -> None:
+        """Nothing."""
+
+    def bad(self, place: str, reason: str) -> None:
+        """Nothing."""
+
+    def warned(self, text: str) -> None:
+        """Nothing."""
+
+
 @dataclass
 class _Run:
     """The second pass of a job: batches in, results out."""
@@ -246,13 +281,12 @@ class _Run:
         """Score batch after batch; whether the user stopped it."""
         job = self.job
         self.listener.started(self.selection.count, self.already)
+        # Reading ahead would ask for a batch before the one in hand is paid for.
+        engine = job.engine or InProcess(read_ahead=job.max_cost is None)
+        scores = engine.scores(job.reward, self._until_spent())
         try:
-            for batch in read_ahead(self._batches()):
-                if job.max_cost is not None and self.summary.cost >= job.max_cost:
-                    self.overspent = True
-                    return True
+            for batch, found in scores:
                 before = self.summary.cost
-                found = score_batch(job.reward, batch)
                 for bad in found.bad:
                     job._complain(bad, self.listener)
                 self.budget.charge([score for _, score in found.scored])
@@ -267,7 +301,9 @@ class _Run:
                 self.listener.advanced(len(batch), self.summary.cost - before)
         except KeyboardInterrupt:
             return True
-        return False
+        finally:
+            scores.close()
+        return self.overspent
 
     def report(self, redone: int, *, stopped: bool) -> Report:
         """What was done so far."""
@@ -284,6 +320,15 @@ class _Run:
             self.overspent,
         )
 
+    def _until_spent(self) -> Iterator[list[Row]]:
+        """Batches, until what came back has cost as much as the job may cost."""
+        most = self.job.max_cost
+        for batch in self._batches():
+            if most is not None and self.summary.cost >= most:
+                self.overspent = True
+                return
+            yield batch
+
     def _batches(self) -> Iterator[list[Row]]:
         rows = (row for row in self.selection.rows() if row.id not in self.done)
         size = self.job.batch_size
@@ -298,6 +343,11 @@ def has_failure(row: Mapping[str, Any]) -> bool:
 
 
 def _sha256(path: Path) -> str:
+    """Of a file's bytes, or of all files in a folder with their names."""
+    if path.is_dir():
+        inner = sorted(one for one in path.rglob("*") if one.is_file())
+        parts = "".join(f"{_sha256(one)} {one.relative_to(path)}\n" for one in inner)
+        return hashlib.sha256(parts.encode()).hexdigest()
     try:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()

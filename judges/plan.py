@@ -97,6 +97,11 @@ def plan(job: OfflineJob, listener: Listener) -> Plan:
         DataError: As for the job itself.
     """
     known: dict[Any, bool] = {}
+    if not job.resume and job.output.exists() and job.output.stat().st_size:
+        listener.warned(
+            f"{job.output} already holds results: this would be refused; continue it with "
+            "--resume, or give another --output"
+        )
     if job.output.exists() and job.output.stat().st_size and job.resume:
         if not job.force:
             refuse_other(job.output, job.manifest(listener))

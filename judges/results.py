@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import IO, Any, Self
 
 from assay.errors import ConfigError, DataError
 from assay.judges.strict_json import encode_line
@@ -161,6 +161,26 @@ def finished_rows(path: Path) -> Iterator[dict[str, Any]]:
     """
     for _, row in _finished_lines(path):
         yield row
+
+
+def indexed_rows(path: Path) -> dict[Any, int]:
+    """Where each finished result begins in the file, in bytes, by id.
+
+    Raises:
+        DataError: A line is no result of this program.
+    """
+    places, start = {}, 0
+    for line, row in _finished_lines(path):
+        places[row["id"]] = start
+        start += len(line)
+    return places
+
+
+def row_at(file: IO[bytes], place: int) -> dict[str, Any]:
+    """The result that begins at `place` (see `indexed_rows`)."""
+    file.seek(place)
+    row: dict[str, Any] = json.loads(file.readline())
+    return row
 
 
 def _finished_lines(path: Path) -> Iterator[tuple[bytes, dict[str, Any]]]:

@@ -1,4 +1,4 @@
-"""Reads rows to score: JSON lines (plain or gzip) and parquet, with an outcome for every defect.
+"""Reads rows to score: JSON lines, parquet, saved datasets, with an outcome for every defect.
 
 What is fatal and what is one bad row:
 
@@ -60,7 +60,8 @@ class RowSource:
     """A file of rows, readable any number of times.
 
     Args:
-        path: JSON lines, gzip-compressed JSON lines, or parquet; told apart by content.
+        path: JSON lines, gzip-compressed JSON lines, or parquet, told apart by content; or the
+            folder of a dataset that `Dataset.save_to_disk` wrote.
         label: Name in messages.
         rename: Old column name by new one.
         needed: Columns that every row must have.
@@ -97,6 +98,9 @@ class RowSource:
             yield row
 
     def _values(self) -> Iterator[tuple[int, Any]]:
+        if self.path.is_dir():
+            yield from self._saved_dataset()
+            return
         try:
             with self.path.open("rb") as file:
                 magic = file.read(4)
@@ -157,6 +161,27 @@ class RowSource:
                         yield number, row
         except (pa.ArrowException, OSError) as error:
             raise DataError(f"{self.label} is damaged after row {number}: {error}") from error
+
+    def _saved_dataset(self) -> Iterator[tuple[int, Any]]:
+        if (self.path / "dataset_dict.json").is_file():
+            splits = sorted(one.name for one in self.path.iterdir() if one.is_dir())
+            raise ConfigError(
+                f"{self.label} holds several splits; name one of {splits}, e.g. "
+                f"{self.label}/{splits[0] if splits else 'train'}"
+            )
+        try:
+            import datasets
+        except ImportError as error:
+            raise ImportError(
+                f"{self.label} is a folder, which needs datasets: pip install 'assay[train]'"
+            ) from error
+        try:
+            saved = datasets.load_from_disk(str(self.path))
+        except Exception as error:
+            raise ConfigError(
+                f"{self.label} is a folder but no dataset saved with save_to_disk: {error}"
+            ) from error
+        yield from enumerate(saved, start=1)
 
     def _row(self, line: int, value: Any) -> Row | BadRow:
         try:

@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 from rich.console import Console
 
 from assay.errors import AssayError, ConfigError
+from assay.judges.export import export as write_export
 from assay.judges.offline import OfflineJob, Report
 from assay.judges.plan import plan
 from assay.judges.plan_table import print_plan
@@ -31,8 +32,10 @@ def dry_run(job: OfflineJob, *, json_file: Path | None, quiet: bool) -> int:
     return 0
 
 
-def run(job: OfflineJob, *, json_file: Path | None, quiet: bool) -> int:
+def run(job: OfflineJob, *, json_file: Path | None, quiet: bool, export: Path | None = None) -> int:
     """Run `job`; its exit code.
+
+    A finished job's results also go to `export`, in the input's order.
 
     SIGINT and SIGTERM (a cluster's warning before it kills) end it in good order.
     """
@@ -73,6 +76,19 @@ def run(job: OfflineJob, *, json_file: Path | None, quiet: bool) -> int:
             "command and --retry-failed",
             file=sys.stderr,
         )
+    if report.waiting:
+        print(
+            f"assay: {report.waiting:,} rows wait for model replies: submit the requests in the "
+            "batch folder, put the results there as results*.jsonl, and run the same command with "
+            "--resume",
+            file=sys.stderr,
+        )
+    if export is not None:
+        if report.stopped or report.waiting:
+            print(f"assay: {export} is not written before the job is done", file=sys.stderr)
+        else:
+            count = write_export(job.output, job.ids(), export)
+            print(f"assay: {count:,} rows in the input's order: {export}", file=sys.stderr)
     return int(report.stopped or bool(report.problem))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from assay.errors import ConfigError, RewardError
+from assay.judges.batch_folder import BatchFolder, current_folder
 from assay.messages import Sample
 from assay.rewards.chat_text import Rendered, chat_message, render_sample, tools_of
 from assay.rewards.pointwise import PointwiseScorer, PointwiseValue
@@ -121,13 +123,8 @@ class RemotePointwiseModel(PointwiseScorer):
             ]
         else:
             bodies = [self._body(sample) for sample in samples]
-        import httpx2
-
-        with (
-            httpx2.Client(timeout=self.timeout_s, headers=dict(self.headers)) as client,
-            ThreadPoolExecutor(min(self.concurrency, len(bodies))) as pool,
-        ):
-            replies = list(pool.map(lambda body: self._ask(client, body), bodies))
+        folder = current_folder()
+        replies = self._sent(bodies) if folder is None else self._from_folder(folder, bodies)
         rows = [row for reply in replies for row in reply]
         if len(rows) != len(samples):
             raise RewardError(f"{self._where} gave {len(rows)} scores for {len(samples)} samples")
@@ -135,6 +132,30 @@ class RemotePointwiseModel(PointwiseScorer):
             PointwiseValue(self._reduce(row), tuple(row), rendered[i] if rendered else None)
             for i, row in enumerate(rows)
         ]
+
+    def _sent(self, bodies: Sequence[dict[str, Any]]) -> list[list[list[float]]]:
+        import httpx2
+
+        with (
+            httpx2.Client(timeout=self.timeout_s, headers=dict(self.headers)) as client,
+            ThreadPoolExecutor(min(self.concurrency, len(bodies))) as pool,
+        ):
+            return list(pool.map(lambda body: self._ask(client, body), bodies))
+
+    def _from_folder(
+        self, folder: BatchFolder, bodies: Sequence[dict[str, Any]]
+    ) -> list[list[list[float]]]:
+        """What lies in a batch's folder, all of it or nothing."""
+        if self.route != "score":
+            raise ConfigError(
+                f"a batch file has no entry point for route {self.route!r}; use route='score', or "
+                "score over HTTP"
+            )
+        named = {} if self.model is None else {"model": self.model}
+        found = [folder.ask("/v1/score", body | named) for body in bodies]
+        if any(one is None or one.status != 200 for one in found):
+            raise RewardError(f"some scores are not in {folder.path} yet")
+        return [_rows(one.body, "the batch") for one in found if one is not None]
 
     @property
     def _where(self) -> str:
@@ -191,7 +212,7 @@ class RemotePointwiseModel(PointwiseScorer):
                     f"{self._where} refused the request with HTTP {reply.status_code}: "
                     f"{reply.text[:300]}"
                 )
-            return _rows(reply, self._where)
+            return _rows(reply.content, self._where)
         raise RewardError(
             f"no answer from {self._where} after {self.retries + 1} tries ({problem}); check that "
             "the server runs and serves this route"
@@ -210,15 +231,15 @@ class RemotePointwiseModel(PointwiseScorer):
         return math.fsum(w * x for w, x in zip(self.label_weights, row, strict=True))
 
 
-def _rows(reply: Any, where: str) -> list[list[float]]:
+def _rows(body: bytes, where: str) -> list[list[float]]:
     """Numbers of every item of a reply, in the order of the request."""
     try:
-        data = reply.json()["data"]
+        data = json.loads(body)["data"]
         return [_numbers(item) for item in sorted(data, key=lambda item: item.get("index", 0))]
     except (ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
         raise RewardError(
             f"{where} did not answer with scores ({type(error).__name__}: {error}): "
-            f"{reply.text[:200]}"
+            f"{body[:200].decode('utf-8', 'replace')}"
         ) from None
 
 

@@ -2,87 +2,38 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import Annotated
 
 import typer
 
 from assay.cli_files import write_json
+from assay.cli_job import (
+    BatchFolderPath,
+    BatchSize,
+    DryRun,
+    EngineName,
+    Export,
+    Force,
+    Input,
+    JobOptions,
+    JsonFile,
+    Limit,
+    Map,
+    MaxCost,
+    MaxErrorRate,
+    Output,
+    Part,
+    Quiet,
+    Resume,
+    RetryFailed,
+    Strict,
+    Workers,
+    checked,
+    run_job,
+    wrong_usage,
+)
 from assay.errors import ConfigError
-
-Input = Annotated[
-    str,
-    typer.Option(help="Rows: JSONL (also gzip), parquet, or - for stdin.", metavar="FILE"),
-]
-Output = Annotated[Path, typer.Option(help="Scores are appended here, as JSONL.", metavar="FILE")]
-Map = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--map", help="Rename a column, e.g. completion=output; repeatable.", metavar="NEW=OLD"
-    ),
-]
-Limit = Annotated[int | None, typer.Option(min=1, help="At most so many rows.", metavar="N")]
-Part = Annotated[
-    str, typer.Option(help="Only part i (from 0) of n; groups stay whole.", metavar="i/n")
-]
-BatchSize = Annotated[
-    int, typer.Option(min=1, help="Rows scored and written together.", metavar="N")
-]
-Resume = Annotated[bool, typer.Option("--resume", help="Continue an unfinished output.")]
-RetryFailed = Annotated[
-    bool, typer.Option("--retry-failed", help="Resume, and score failed rows again.")
-]
-Force = Annotated[
-    bool, typer.Option("--force", help="Resume although the reward or the input changed.")
-]
-Strict = Annotated[bool, typer.Option("--strict", help="Stop at the first bad row.")]
-MaxErrorRate = Annotated[
-    float | None,
-    typer.Option(
-        min=0.0,
-        max=1.0,
-        help="Stop when a part of the reward fails on more of its rows.",
-        metavar="SHARE",
-    ),
-]
-MaxCost = Annotated[
-    float | None,
-    typer.Option(
-        min=0.0,
-        help="Begin no further batch once the output's rows cost so much.",
-        metavar="AMOUNT",
-    ),
-]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would be done; score nothing.")]
-JsonFile = Annotated[
-    Path | None,
-    typer.Option("--json", help="Write the summary here, for machines.", metavar="FILE"),
-]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no table.")]
-
-
-@dataclass(frozen=True)
-class _Options:
-    """What `score` and `compare` have in common."""
-
-    input: str
-    output: Path
-    map: Sequence[str]
-    limit: int | None
-    shard: str
-    batch_size: int
-    resume: bool
-    retry_failed: bool
-    force: bool
-    strict: bool
-    max_error_rate: float | None
-    max_cost: float | None
-    dry_run: bool
-    json_file: Path | None
-    quiet: bool
 
 
 def score(
@@ -101,6 +52,10 @@ def score(
     strict: Strict = False,
     max_error_rate: MaxErrorRate = None,
     max_cost: MaxCost = None,
+    engine: EngineName = "local",
+    workers: Workers = "1",
+    batch_folder: BatchFolderPath = None,
+    export: Export = None,
     dry_run: DryRun = False,
     json_file: JsonFile = None,
     quiet: Quiet = False,
@@ -113,7 +68,7 @@ def score(
     """
     from assay.loading import load_reward, split_spec
 
-    options = _Options(
+    options = JobOptions(
         input,
         output,
         map or (),
@@ -126,13 +81,17 @@ def score(
         strict,
         max_error_rate,
         max_cost,
+        engine,
+        workers,
+        batch_folder,
+        export,
         dry_run,
         json_file,
         quiet,
     )
-    rename = _checked(options, lambda: split_spec(reward))
+    rename = checked(options, lambda: split_spec(reward))
     loaded = load_reward(reward)
-    _run(options, loaded.reward, rename, {"spec": loaded.spec}, loaded.source)
+    run_job(options, loaded.reward, rename, {"spec": loaded.spec}, loaded.source)
 
 
 def compare(
@@ -158,6 +117,10 @@ def compare(
     strict: Strict = False,
     max_error_rate: MaxErrorRate = None,
     max_cost: MaxCost = None,
+    engine: EngineName = "local",
+    workers: Workers = "1",
+    batch_folder: BatchFolderPath = None,
+    export: Export = None,
     dry_run: DryRun = False,
     json_file: JsonFile = None,
     quiet: Quiet = False,
@@ -170,7 +133,7 @@ def compare(
     """
     from assay.loading import split_spec
 
-    options = _Options(
+    options = JobOptions(
         input,
         output,
         map or (),
@@ -183,13 +146,17 @@ def compare(
         strict,
         max_error_rate,
         max_cost,
+        engine,
+        workers,
+        batch_folder,
+        export,
         dry_run,
         json_file,
         quiet,
     )
     if order not in ("both", "single"):
-        _wrong_usage(f"--order must be both or single, got {order!r}")
-    rename = _checked(options, lambda: split_spec(judge, "--judge"))
+        wrong_usage(f"--order must be both or single, got {order!r}")
+    rename = checked(options, lambda: split_spec(judge, "--judge"))
     from assay.judge import Judge
     from assay.judges import BothOrders, Cached
     from assay.judges.comparison import Comparison
@@ -202,7 +169,7 @@ def compare(
     kept: Judge = asked if cache is None else Cached(asked, cache)
     first = rename.pop("a", "a")
     about = {"spec": judge, "order": order}
-    _run(options, Comparison(kept, first=first), rename | {"completion": first}, about, source)
+    run_job(options, Comparison(kept, first=first), rename | {"completion": first}, about, source)
 
 
 def explain(
@@ -220,71 +187,3 @@ def explain(
     write_json(json_file, {"row": found, "manifest": made})
     for line in lines(found, made):
         print(line)
-
-
-def _checked(options: _Options, parse_spec: Any) -> dict[str, str]:
-    """Refuse what cannot work before anything is loaded; the renamed columns."""
-    from assay.judges.rows import parse_rename
-    from assay.judges.selection import Shard
-
-    try:
-        rename = parse_rename(options.map)
-        Shard.parse(options.shard)
-        parse_spec()
-    except ConfigError as error:
-        _wrong_usage(error)
-    input, output, json_file = options.input, options.output, options.json_file
-    if input != "-" and not Path(input).is_file():
-        found = "is no plain file; pipe it into --input -" if Path(input).exists() else ""
-        _wrong_usage(f"--input: {input} {found}" if found else f"--input: there is no file {input}")
-    for option, path in (("--output", output), ("--json", json_file)):
-        if path is not None and not path.parent.is_dir():
-            _wrong_usage(f"{option}: there is no folder {path.parent}")
-    if str(output) == "-":
-        _wrong_usage("--output must name a file: results are continued in it")
-    if json_file is not None and json_file.resolve() in (output.resolve(), Path(input).resolve()):
-        _wrong_usage(f"--json {json_file} is the input or the output; give it another name")
-    if options.max_cost == 0:
-        _wrong_usage("--max-cost must be above 0")
-    return rename
-
-
-def _run(
-    options: _Options,
-    reward: Any,
-    rename: dict[str, str],
-    about: dict[str, Any],
-    source: Path | None,
-) -> NoReturn:
-    """Run the job, or say what it would do; ends with its exit code."""
-    from assay.judges import score_command
-    from assay.judges.offline import OfflineJob
-    from assay.judges.selection import Shard
-    from assay.judges.spool import spooled
-
-    with spooled(options.input) as (path, label):
-        job = OfflineJob(
-            reward=reward,
-            input=path,
-            output=options.output,
-            label=label,
-            rename=rename,
-            shard=Shard.parse(options.shard),
-            limit=options.limit,
-            batch_size=options.batch_size,
-            resume=options.resume or options.retry_failed or options.force,
-            retry_failed=options.retry_failed,
-            force=options.force,
-            strict=options.strict,
-            max_error_rate=options.max_error_rate,
-            max_cost=options.max_cost,
-            about=about,
-            source=source,
-        )
-        command = score_command.dry_run if options.dry_run else score_command.run
-        raise typer.Exit(command(job, json_file=options.json_file, quiet=options.quiet))
-
-
-def _wrong_usage(problem: object) -> NoReturn:
-    print(f"assay: {problem}", file=sys.stderr)
-    raise typer.Exit(2)

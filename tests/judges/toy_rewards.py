@@ -90,3 +90,26 @@ brief = Brief()
 rank = Rank()
 slow_rank = Rank(sleep_s=0.002)
 not_a_reward = print
+
+
+@dataclass(frozen=True)
+class Deadly(Reward):
+    """Ends its process on `die` completions: once, if the file `mark` can be made; else always."""
+
+    mark: str = ""
+    name: str = "deadly"
+    range = (0.0, 1.0)
+
+    def score(self, samples: Sequence[Sample]) -> list[Score]:
+        for sample in samples:
+            if sample.answer == "die":
+                try:
+                    if self.mark:
+                        os.close(os.open(self.mark, os.O_CREAT | os.O_EXCL))
+                except FileExistsError:
+                    continue
+                os._exit(9)
+        time.sleep(0.01 * len(samples))
+        return [
+            Score.of(1.0, info={"gpu": os.environ.get("CUDA_VISIBLE_DEVICES")}) for _ in samples
+        ]
