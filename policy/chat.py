@@ -85,3 +85,35 @@ def system_tokens(tokenizer: Any, system_prompt: str) -> int:
         for messages in (with_system(plain, system_prompt), plain)
     ]
     return lengths[0] - lengths[1]
+
+
+#: How `tokenizer.parse_response` reads an assistant turn of this format: think, calls, answer.
+RESPONSE_TEMPLATE: Mapping[str, Any] = MappingProxyType(
+    {
+        "defaults": {"role": "assistant"},
+        "start_anchor": "<|im_start|>assistant\n",
+        "fields": {
+            "reasoning_content": {
+                "open": "<think>",
+                "close_pattern": r"</think>\s*",
+                "content": "text",
+            },
+            "tool_calls": {
+                "open": "<tool_call>",
+                "close_pattern": r"</tool_call>\s*",
+                "repeats": True,
+                "content": "json",
+                "transform": {"type": "function", "function": "{content}"},
+            },
+            "content": {"close_pattern": r"<\|im_end\|>\s*", "content": "text"},
+        },
+    }
+)
+
+
+def read_tool_calls(tokenizer: Any) -> None:
+    """Let trainers read tool calls out of what the model writes, if the tokenizer cannot yet."""
+    import copy
+
+    if getattr(tokenizer, "response_template", None) is None:
+        tokenizer.response_template = copy.deepcopy(dict(RESPONSE_TEMPLATE))

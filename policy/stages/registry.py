@@ -82,6 +82,7 @@ STAGES: dict[str, StageKind] = {
             "rl",
             True,
         ),
+        StageKind("agentic_rl", "assay.policy.stages.agentic_rl", "AgenticConfig", "rl", True),
         StageKind(
             "turn_critic", "assay.policy.stages.turn_critic", "TurnCriticConfig", "judge", False
         ),

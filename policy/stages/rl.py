@@ -38,8 +38,12 @@ def run_rl(
     own: Callable[[], Reward],
     *,
     criterion: Callable[[RolloutFilter], Any] = lambda rule: Solved(),
+    wrap: Callable[[Reward], Reward] = lambda reward: reward,
+    rows: Callable[[list[dict[str, Any]]], list[dict[str, Any]]] | None = None,
+    tokenizer_hook: Callable[[Any], None] = lambda tokenizer: None,
     trainer_class: Any = None,
     trainer_settings: Mapping[str, Any] | None = None,
+    columns: Mapping[str, Any] | None = None,
 ) -> StageResult:
     """Train the policy of `config` on its reward; continues from the last checkpoint.
 
@@ -47,8 +51,12 @@ def run_rl(
         config: The stage.
         own: Makes the reward of the stage's own rows where the configuration names none.
         criterion: What the difficulty filter counts.
+        wrap: Put around the whole reward.
+        rows: Completes the stage's own rows as they were read.
+        tokenizer_hook: Called with the tokenizer.
         trainer_class: In place of `PolicyTrainer`.
         trainer_settings: Further arguments of the trainer.
+        columns: Columns that every row has, and their values in rows that lack them.
 
     Raises:
         ConfigError: Settings that cannot work together, or checkpoints of other settings.
@@ -61,15 +69,17 @@ def run_rl(
 
     start = time.monotonic()
     tokenizer = load_tokenizer(config.model, config.chat_template)
-    reward = stage_reward(config, own, [tokenizer.eos_token_id])
+    tokenizer_hook(tokenizer)
+    reward = wrap(stage_reward(config, own, [tokenizer.eos_token_id]))
     functions, weights = reward_functions(config, reward)
     arguments = trl_arguments(GRPOConfig, config.trl, _own_settings(config, weights), {})
     mark = fingerprint_of((config.mark(), reward.fingerprint(), [Path(f) for f in config.files()]))
     checkpoint = resume_point(config.output_dir, mark, resume=config.resume)
-    rows = own_rows(config)
+    found = own_rows(config, rows)
     if config.filter is not None:
-        rows = filtered(config, rows, reward, tokenizer, criterion(config.filter))
-    prompts = training_prompts(config, rows, _prompt_count(config, arguments, len(rows)))
+        found = filtered(config, found, reward, tokenizer, criterion(config.filter))
+    prompts = training_prompts(config, found, _prompt_count(config, arguments, len(found)))
+    prompts = [dict(columns or {}) | row for row in prompts]
     reward.check(prompts)
     model = load_policy(config.model, arguments.model_init_kwargs)
     arguments.model_init_kwargs = None

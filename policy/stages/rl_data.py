@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from assay.errors import DataError
@@ -21,13 +21,19 @@ DOMAIN = "domain"
 _OF_ROLLOUTS = frozenset({"completion", "completion_ids", "truncated", "id"})
 
 
-def own_rows(config: RLConfig) -> list[dict[str, Any]]:
-    """The stage's own prompts.
+def own_rows(
+    config: RLConfig,
+    complete: Callable[[list[dict[str, Any]]], list[dict[str, Any]]] | None = None,
+) -> list[dict[str, Any]]:
+    """The stage's own prompts; `complete` may add to the rows of a source as they were read.
 
     Raises:
         DataError: A row without a prompt, or a column whose name the trainer needs itself.
     """
-    return prompt_rows(config, read_sources(config.data, limit=config.limit), config.domain)
+    found = read_sources(config.data, limit=config.limit)
+    if complete is not None:
+        found = {name: complete(source) for name, source in found.items()}
+    return prompt_rows(config, found, config.domain)
 
 
 def training_prompts(
