@@ -14,7 +14,7 @@ from typing import Any
 
 from assay.judges.complexity.input_plan import InputPlan
 
-_NOT_PROBLEMS = {"catalogue", "shapes"}
+_NOT_PROBLEMS = {"__main__", "catalogue", "shapes"}
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from assay.judge import Estimate
 from assay.judges.complexity.deciding import Finding, decide_steps
 from assay.judges.complexity.expression import parse
 from assay.judges.complexity.input_plan import InputPlan
-from assay.judges.complexity.plane import SHAPES, axis_classes, lines_of_two
+from assay.judges.complexity.plane import SHAPES, apart, axis_classes, lines_of_two
 from assay.judges.complexity.probing import Line, Meter, grow
 from assay.judges.complexity.program import Program
 from assay.judges.complexity.surfaces import Surface, fit_surface, spell
@@ -129,8 +129,14 @@ class EmpiricalEstimator:
             if len(points) < 12:
                 continue
             pairs = [(p.sizes[0], p.sizes[1]) for p in points]
-            largest = axis_classes([line for line in lines if line.shape == shape])
-            surface = fit_surface(pairs, [p.cost for p in points], largest, noise=0.05)
+            own = [line for line in lines if line.shape == shape]
+            surface = fit_surface(
+                pairs,
+                [p.cost for p in points],
+                axis_classes(own),
+                noise=0.05,
+                mixed=not apart(own),
+            )
             text = spell(surface.terms, (names[0], names[1])) if surface.terms else None
             note = f"{shape}: {len(points)} points up to {max(p.cost for p in points):.3g} steps"
             note += f" -> {text or 'undecided'} (residual {surface.residual:.3f})"

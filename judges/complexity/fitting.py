@@ -42,6 +42,9 @@ NAMES = tuple(CLASSES)
 _EXPONENTIAL = NAMES.index("2^n")
 #: What is tried, with either sign, before a logarithm is believed.
 _WITHOUT_LOG = {"n log n": ("n", "1"), "n^2 log n": ("n^2", "n", "1"), "log n": ("1",)}
+#: What a power is mistaken for: the class below it, times a logarithm.
+_WITH_LOG = {"n^2": "n log n", "n^3": "n^2 log n"}
+_DEGREES = {"n^2": 2.0, "n^3": 3.0}
 _SHARE = 0.08
 #: A program that gets through sizes above this is not exponential.
 _EXPONENTIAL_TO = 60
@@ -163,7 +166,23 @@ def choose(
     plain = _WITHOUT_LOG.get(name)
     if plain is not None and _signed_residual(n, c, plain) <= min(0.02, residuals[name] + 0.005):
         name = plain[0]
+    below = _WITH_LOG.get(name)
+    if below is not None and _flattens(n, c, below=_DEGREES[name] - 0.5):
+        name = below if residuals.get(below, math.inf) <= max(2 * noise, 0.04) else name
     return name, residuals
+
+
+def _flattens(sizes: Array, costs: Array, below: float) -> bool:
+    """Whether growth stays under a degree and no longer rises: no sum of powers does that.
+
+    A sum of powers with positive weights is convex in log-log scale, n^k log n is concave.
+    """
+    known = dict(sorted(zip(sizes.tolist(), costs.tolist(), strict=True)))
+    if len(known) < 6:
+        return False
+    at, cost = list(known)[-6:], list(known.values())[-6:]
+    early, late = slope(at[:4], cost[:4]), slope(at[-3:], cost[-3:])
+    return late < below and late < early
 
 
 def _signed_residual(sizes: Array, costs: Array, names: Sequence[str]) -> float:

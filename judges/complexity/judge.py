@@ -232,7 +232,7 @@ def _combined(opinions: Sequence[Estimate]) -> Estimate:
     doubt = 1.0
     methods = []
     for opinion in decided:
-        if _agree(opinion.expression, best.expression):
+        if agree(opinion.expression, best.expression):
             doubt *= 1.0 - opinion.confidence
             methods.append(opinion.method)
         else:
@@ -242,7 +242,12 @@ def _combined(opinions: Sequence[Estimate]) -> Estimate:
     return Estimate(best.expression, 1.0 - doubt, "+".join(methods), evidence, tuple(flags))
 
 
-def _agree(one: str | None, other: str | None) -> bool:
+def agree(one: str | None, other: str | None) -> bool:
+    """Whether two estimates are the same up to the names of the sizes.
+
+    >>> agree("n + m log n", "V log E + E"), agree("n", "n m"), agree("n", None)
+    (True, False, False)
+    """
     if one is None or other is None:
         return False
     try:
@@ -252,7 +257,6 @@ def _agree(one: str | None, other: str | None) -> bool:
     names, others = sorted(left.variables), sorted(right.variables)
     if len(names) != len(others) or len(names) > _RENAMED:
         return left == right
-    # Each estimator names the sizes as it meets them.
     return any(
         left.substitute(dict(zip(names, chosen, strict=True))) == right
         for chosen in itertools.permutations(others)

@@ -13,6 +13,7 @@ _SMALL, _LARGE = 4, 48  # sizes of one variable while the other grows
 _TARGET, _CEILING = 4e4, 4e5
 _AFFORDABLE = 3000.0  # steps that a line may cost before its variable grows
 SHAPES = 2  #: the first shapes of a plan; put the dear ones first
+_ALIKE = 1.1  # what is added at two held sizes differs by less where they do not matter
 _ROOM = 4  # a variable bounded by another stays this far below it, where n - k is about n
 
 
@@ -66,6 +67,29 @@ def axis_classes(lines: Sequence[Line]) -> tuple[str, str]:
             most = max(most, NAMES.index(name or "n^2"))
         found.append(NAMES[most])
     return found[0], found[1]
+
+
+def apart(lines: Sequence[Line]) -> bool:
+    """Whether one variable is exponential and the other's cost does not depend on it.
+
+    An exponential variable has few sizes, too few to tell k log n from k. But what k adds to the
+    cost while n is held is the same for each held n, where the cost is a sum of the two.
+    """
+    classes = axis_classes(lines)
+    for place in (0, 1):
+        if NAMES.index(classes[place]) < NAMES.index("2^n"):
+            continue
+        added: dict[int, float] = {}
+        grown = [line for line in lines if line.fixed[1 - place] is None and line.fixed[place]]
+        common = set.intersection(*(set(line.grown) for line in grown)) if len(grown) > 1 else set()
+        if len(common) < 4:
+            return False
+        for line in grown:
+            costs = dict(zip(line.grown, line.costs, strict=True))
+            added[line.fixed[place] or 0] = costs[max(common)] - costs[min(common)]
+        if len(added) > 1 and max(added.values()) < _ALIKE * min(added.values()):
+            return True
+    return False
 
 
 def _line(inputs: InputPlan, shape: str, place: int, other: int) -> Line:

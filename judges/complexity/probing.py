@@ -21,6 +21,8 @@ from assay.sandbox.job import TestResult
 
 _GAIN = 3.0  #: how much a line's next point should cost more than its last
 
+_SMALL = 64  # sizes up to which growth may be exponential
+
 Ended = Literal["ok", "slow", "failed"]
 Measure = Literal["steps", "cpu"]
 
@@ -150,6 +152,7 @@ class Line:
     points: list[Point] = field(default_factory=list)
     cliff: int | None = None
     failure: str = ""
+    careful: bool = False
     _last: int = 0
 
     def sizes(self, size: int) -> tuple[int, ...]:
@@ -183,14 +186,21 @@ class Line:
         last = max(self.costs[-1] / self.costs[-2], 1.0)
         rate = math.log(last) / (self.grown[-1] - self.grown[-2])
         room = math.log(max(ceiling / cost, 1.0))
-        if rate > 0.2 and n < 64:
+        if rate > 0.2 and n < _SMALL:
             size = min(size, n + max(0, int(room / rate)))
+        if self.careful:
+            size = min(size, n + 2)
         return size if size > n else None
 
     def record(self, size: int, point: Point) -> None:
         """Add a run."""
         if point.ended == "slow":
-            self.cliff = size
+            unseen = bool(self.points) and self.costs[-1] <= 4 * self.noise
+            if unseen and size <= _SMALL and not self.careful:
+                # From nothing to too much: exponential growth, to be met in small steps.
+                self.careful, self.maximum = True, size - 1
+            else:
+                self.cliff = size
         elif point.ended == "failed":
             self.failure = point.reason
         else:

@@ -52,6 +52,7 @@ def fit_surface(
     largest: tuple[str, str] = ("n^3", "n^3"),
     *,
     noise: float = 0.03,
+    mixed: bool = True,
 ) -> Surface:
     """Fit costs over pairs of sizes.
 
@@ -60,6 +61,7 @@ def fit_surface(
         costs: Cost at each pair, > 0.
         largest: Largest class of each variable to consider.
         noise: Relative residual that the right answer may leave.
+        mixed: Whether products of both variables are tried, or only sums of each alone.
 
     >>> grid = [(n, m) for n in (4, 16, 64, 256) for m in (4, 16, 64, 256)]
     >>> fit_surface(grid, [n * m + 50.0 for n, m in grid]).terms
@@ -72,6 +74,8 @@ def fit_surface(
     factors = [_factors(most, points[:, place]) for place, most in enumerate(largest)]
     terms = [(a, b) for a in factors[0] for b in factors[1] if (a, b) not in _ROOTS]
     terms.append(_MINIMUM)
+    if not mixed:
+        terms = [term for term in terms if "1" in term]
     terms.sort(key=_growth)
     basis = np.stack([_column(term, points) for term in terms], axis=1)
     _, best = relative_fit(basis, c)

@@ -122,9 +122,10 @@ def _by_time(timed: Sequence[tuple[int, float]]) -> str | None:
     (best, name), (second, other) = pure[0], pure[1]
     if best > 2 * _TIME_NOISE:
         return None
-    pair = {name, other}
-    if pair == {"n", "n log n"}:
+    steep = slope(sizes.tolist(), costs.tolist())
+    if {name, other} == {"n", "n log n"}:
         # A hash table outgrows the caches and looks like n log n; a sort is steeper still.
-        steep = slope(sizes.tolist(), costs.tolist())
         return "n" if steep < 1.05 else "n log n" if 1.12 < steep < 1.3 else None
+    if {name, other} == {"n^2", "n^2 log n"} and steep < 2.06:
+        return "n^2" if steep > 1.75 else None  # a logarithm would be steeper
     return name if second > 1.25 * best + 0.01 else None

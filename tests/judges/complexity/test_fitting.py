@@ -122,3 +122,19 @@ def test_surfaces(cost: Callable[[int, int], float], text: str) -> None:
     surface = fit_surface(GRID, [cost(n, m) for n, m in GRID])
     assert set(spell(surface.terms, ("n", "m")).split(" + ")) == set(text.split(" + "))
     assert surface.residual < 0.05
+
+
+def test_growth_that_flattens_is_a_logarithm_and_no_higher_power() -> None:
+    # counted steps of two loops around a binary search on equal numbers
+    sizes = [12, 22, 37, 60, 97, 157, 256]
+    costs = [214.469, 818.219, 2669.062, 8057.094, 23950.688, 70516.344, 209546.375]
+    assert fit_costs(sizes, costs).name == "n^2 log n"
+    rising = [n**3 / 40 + n**2 for n in sizes]
+    assert fit_costs(sizes, rising).name == "n^3"
+
+
+def test_a_sum_of_two_variables_has_no_products() -> None:
+    grid = [(n, k) for n in (4, 9, 14) for k in (4, 48, 232, 7424)]
+    costs = [5.0 * 2**n + k + (200 if k > 20 and n > 4 else 0) for n, k in grid]
+    found = fit_surface(grid, costs, ("2^n", "n"), noise=0.05, mixed=False)
+    assert spell(found.terms, ("n", "k")) in ("2^n + k", "k + 2^n")
