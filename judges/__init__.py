@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from assay.judges.client import Client, Prices, Reply, Request, Usage
     from assay.judges.endpoint import Endpoint
     from assay.judges.escalate import Escalate
+    from assay.judges.http import HttpJudge, HttpReward
+    from assay.judges.http_connection import Connection
     from assay.judges.llm_pairwise import LLMPairwise
     from assay.judges.llm_pointwise import LLMPointwise
     from assay.judges.llm_reference import LLMReference
@@ -40,10 +42,13 @@ __all__ = [
     "Cached",
     "Calibrated",
     "Client",
+    "Connection",
     "Endpoint",
     "Escalate",
     "Estimate",
     "Grade",
+    "HttpJudge",
+    "HttpReward",
     "Item",
     "Judge",
     "LLMPairwise",
@@ -70,6 +75,9 @@ __all__ = [
 
 #: Module of each name that is imported on first use.
 _LAZY = {
+    "HttpReward": "http",
+    "HttpJudge": "http",
+    "Connection": "http_connection",
     "log_odds_weights": "panel",
     "RubricCriterion": "rubric",
     "Rubric": "rubric",

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from assay.errors import ConfigError
+from assay.errors import ConfigError, DataError
 from assay.judge import Grade, Item, Judge
 from assay.messages import Sample
 from assay.reward import Reward, Score
@@ -102,6 +102,42 @@ class PointwiseModel(ModelHandle, PointwiseScorer):
             PointwiseValue(self._reduce(numbers), tuple(numbers), one)
             for numbers, one in zip(outputs, rendered, strict=True)
         ]
+
+    def score_inputs(
+        self, inputs: Sequence[str | Sequence[int]], *, add_special_tokens: bool = True
+    ) -> list[tuple[tuple[float, ...], int]]:
+        """Texts and token ids as they are, without a chat template: what vLLM's server is asked.
+
+        Args:
+            inputs: Text, which the model's tokenizer reads, or token ids.
+            add_special_tokens: Of texts.
+
+        Returns:
+            The head's numbers and how many tokens were read, for each input.
+
+        Raises:
+            DataError: An input has no tokens, or more than the model takes.
+        """
+        engine = self.engine()
+        tokenizer = load_tokenizer(self)
+        limit = longest_input(self, engine.replicas[0], tokenizer)
+        rows: list[list[int]] = []
+        for index, one in enumerate(inputs):
+            ids = (
+                tokenizer(one, add_special_tokens=add_special_tokens)["input_ids"]
+                if isinstance(one, str)
+                else list(one)
+            )
+            if not 0 < len(ids) <= limit:
+                raise DataError(f"an input of {len(ids)} tokens; it must have 1 to {limit}", index)
+            rows.append(ids)
+        vocabulary = engine.replicas[0].get_input_embeddings().weight.shape[0]
+        for index, ids in enumerate(rows):
+            if min(ids) < 0 or max(ids) >= vocabulary:
+                raise DataError(f"token ids must lie in [0, {vocabulary})", index)
+        with on_device(self, engine.replicas):
+            outputs = engine.score(rows)
+        return [(tuple(numbers), len(ids)) for numbers, ids in zip(outputs, rows, strict=True)]
 
     def _reduce(self, numbers: list[float]) -> float:
         weights = self.label_weights
