@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import random
 import sys
 import tempfile
@@ -145,7 +146,7 @@ def evaluate(judge: LLMComplexity, rows: Sequence[Row], train_s: float) -> Repor
     estimates = judge.estimate(programs)
     seconds = time.monotonic() - start
     latencies = []
-    for program in programs[:8]:
+    for program in programs[:64]:
         begin = time.monotonic()
         judge.estimate([program])
         latencies.append(time.monotonic() - begin)
@@ -156,7 +157,7 @@ def evaluate(judge: LLMComplexity, rows: Sequence[Row], train_s: float) -> Repor
         rows=len(rows),
         accuracy=right / len(rows),
         decided=sum(e.expression is not None for e in estimates) / len(rows),
-        p95_latency_ms=1000 * sorted(latencies)[int(0.95 * (len(latencies) - 1))],
+        p95_latency_ms=1000 * sorted(latencies)[math.ceil(0.95 * len(latencies)) - 1],
         programs_per_s=len(rows) / seconds,
         train_s=train_s,
     )

@@ -19,17 +19,12 @@ from typing import Any
 from assay.code_blocks import extract_code
 from assay.errors import ConfigError, DataError, RewardError
 from assay.judge import Estimate
-from assay.judges.complexity import (
-    ComplexityJudge,
-    Constraints,
-    Expression,
-    Program,
-    parse,
-    structure_hash,
-)
+from assay.judges.complexity import ComplexityJudge, Constraints, Program, parse
 from assay.messages import Message, Sample, as_messages
+from assay.policy.data.candidates import Candidate, best_class, distinct, merit
 from assay.policy.data.strong_weak import Generate
 from assay.rewards.pass_rate import PassRate
+from assay.rewards.program_inputs import inputs_of
 
 MERGE = """\
 Below are a programming problem and correct solutions of it. Write one solution that is correct
@@ -40,32 +35,6 @@ Problem:
 {problem}
 
 {solutions}"""
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """One proposed solution and what was found out about it.
-
-    Attributes:
-        text: The answer as its author wrote it.
-        author: Model or source.
-        code: Its code, or None.
-        passed: All tests passed; None where our side failed.
-        estimate: Its time complexity; None where it was not judged.
-    """
-
-    text: str
-    author: str
-    code: str | None
-    passed: bool | None
-    estimate: Estimate | None = None
-
-    @property
-    def complexity(self) -> Expression | None:
-        """The estimated complexity, where there is one."""
-        if self.estimate is None or self.estimate.expression is None:
-            return None
-        return parse(self.estimate.expression)
 
 
 @dataclass
@@ -93,7 +62,8 @@ class CodeBuilder:
 
     Args:
         tests: Decides what is correct.
-        judge: Judges time complexity; None takes the static estimator.
+        judge: Judges time complexity; None takes the static estimator. One that runs programs gets
+            inputs from the row: a `generator`, an `example_input`, or its tests.
         authors: Models that propose, by name.
         samples: Answers per author and problem.
         merger: Writes one best solution from the correct ones; None merges nothing.
@@ -222,14 +192,27 @@ class CodeBuilder:
             data.counts["failed" if passed is None else "correct" if passed else "wrong"] += 1
         right = [k for k, candidate in enumerate(found) if candidate.passed and candidate.code]
         programs = [Program(str(found[k].code), language, _entry(rows[flat[k][0]])) for k in right]
-        judge = self.judge or ComplexityJudge()
-        for k, estimate in zip(right, judge.estimate(programs), strict=True):
+        estimates = self._estimates(programs, [rows[flat[k][0]] for k in right])
+        for k, estimate in zip(right, estimates, strict=True):
             one = found[k]
             found[k] = Candidate(one.text, one.author, one.code, one.passed, estimate)
         grouped: list[list[Candidate]] = [[] for _ in rows]
         for (i, _, _), candidate in zip(flat, found, strict=True):
             grouped[i].append(candidate)
         return grouped
+
+    def _estimates(
+        self, programs: Sequence[Program], rows: Sequence[Mapping[str, Any]]
+    ) -> list[Estimate]:
+        """A judge that runs programs gets inputs from what the rows hold."""
+        judge = self.judge or ComplexityJudge()
+        if not getattr(judge, "takes_inputs", False):
+            return judge.estimate(programs)
+        plans = [
+            inputs_of(row, Constraints.of(row.get("constraints")), function=_entry(row) is not None)
+            for row in rows
+        ]
+        return judge.estimate(programs, plans)
 
     def _rows(
         self,
@@ -248,8 +231,8 @@ class CodeBuilder:
         if best is None:
             data.counts["no reference: incomparable complexities"] += 1
             return
-        kept = _distinct(best, self.tests.language)
-        reference = max(kept, key=_merit)
+        kept = distinct(best, self.tests.language)
+        reference = max(kept, key=merit)
         found_label = str(reference.complexity)
         label = row.get("optimal_complexity") or found_label
         flags = []
@@ -307,40 +290,6 @@ class CodeBuilder:
                 )
             given.append((text, author))
         return given
-
-
-def best_class(
-    candidates: Sequence[Candidate], constraints: object = None
-) -> list[Candidate] | None:
-    """The candidates of the lowest complexity, or None where the lowest ones are incomparable."""
-    bounds = Constraints.of(constraints)
-    decided = [(c, c.complexity) for c in candidates]
-    best = [
-        (c, mine)
-        for c, mine in decided
-        if mine is not None
-        and not any(
-            other is not None and other.compare(mine, bounds) == "less" for _, other in decided
-        )
-    ]
-    first = best[0][1] if best else None
-    if first is None or any(mine.compare(first, bounds) != "equal" for _, mine in best):
-        return None
-    return [c for c, _ in best]
-
-
-def _merit(candidate: Candidate) -> tuple[float, int]:
-    """Surest first, then shortest."""
-    confidence = candidate.estimate.confidence if candidate.estimate else 0.0
-    return round(confidence, 2), -len(candidate.code or "")
-
-
-def _distinct(candidates: Sequence[Candidate], language: str) -> list[Candidate]:
-    """One candidate of each structure, the first."""
-    kept: dict[str, Candidate] = {}
-    for candidate in candidates:
-        kept.setdefault(structure_hash(str(candidate.code), language), candidate)
-    return list(kept.values())
 
 
 def _generated(

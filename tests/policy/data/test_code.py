@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
 from assay.errors import ConfigError, DataError, RewardError, SandboxError
+from assay.judge import Estimate
+from assay.judges.complexity import Program
+from assay.judges.complexity.input_plan import InputPlan
 from assay.messages import Message
 from assay.policy.data.code import CodeBuilder
 from assay.rewards import PassRate
@@ -121,3 +125,24 @@ def test_a_dead_sandbox_raises_instead_of_dropping_everything() -> None:
 
     with pytest.raises(RewardError, match="the sandbox failed on 1 of 1 candidates"):
         CodeBuilder(tests=PassRate(Fails(everything=True)))([problem(LINEAR)])
+
+
+@dataclass(frozen=True)
+class Runs:
+    """A judge that runs programs: it says the variables of the inputs that it was given."""
+
+    takes_inputs: bool = True
+
+    def estimate(
+        self, programs: Sequence[Program], inputs: Sequence[InputPlan | None]
+    ) -> list[Estimate]:
+        assert len(programs) == len(inputs)
+        found = [" ".join(plan.maxima) if plan else None for plan in inputs]
+        return [Estimate(text, 0.9 if text else 0.0, "runs") for text in found]
+
+
+def test_a_judge_that_runs_programs_gets_the_rows_inputs() -> None:
+    generator = "def generate(k, seed):\n    return f'{k}\\n' + '1 ' * k\n"
+    given = problem(LINEAR, uid="given", generator=generator, constraints='{"k": 100}')
+    data = build(given, problem(LINEAR), judge=Runs())
+    assert [row["optimal_complexity"] for row in data.rl] == ["k", "n"]
