@@ -3,10 +3,15 @@
 A label says of the pair *as shown* which slot won: P(first) = sigmoid(s + b), s the true preference
 of the first answer, b = 0.8 the annotators' bias towards the first slot. Held-out pairs are
 labelled by the sign of s, without bias or noise.
+
+Three trainings: `single` shows each pair in the one random order in which it was labelled,
+`unlabelled` does too and lets the swap term also act on as many pairs without a label, `balanced`
+has both orders of every pair in its loss.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +22,13 @@ from assay.policy.pairwise_metrics import PairwiseMetrics, pairwise_metrics
 
 SLOT_BIAS = 0.8
 WEIGHTS = (0.0, 0.1, 0.5, 2.0)
+#: Training and weight of the swap term; without the term, unlabelled pairs do nothing.
+TRAININGS = tuple(
+    (objective, weight)
+    for objective in ("single", "balanced", "unlabelled")
+    for weight in WEIGHTS
+    if weight or objective != "unlabelled"
+)
 Floats = NDArray[np.float64]
 
 
@@ -46,7 +58,7 @@ class FeaturePairs:
 
 
 def train_networks(train: FeaturePairs, held_out: FeaturePairs, steps: int) -> list[Run]:
-    """Networks with 32 hidden units: all weights, objectives and seeds at once.
+    """Networks with 32 hidden units: all of `TRAININGS` and all seeds at once.
 
     Each reads (f_first, f_second) in this order and gives the slot logit.
     """
@@ -55,11 +67,12 @@ def train_networks(train: FeaturePairs, held_out: FeaturePairs, steps: int) -> l
     from assay.rewards.losses import order_balanced_cross_entropy, swap_consistency_loss
 
     seeds, pairs, features = train.first.shape
-    grid = [(w, o, s) for o in ("single", "balanced") for w in WEIGHTS for s in range(seeds)]
+    grid = [(w, o, s) for o, w in TRAININGS for s in range(seeds)]
+    more = slice(sum(o != "unlabelled" for _, o, _ in grid), None)  # these stand last
     a, b, y = (_tensor(part) for part in (train.first, train.second, train.label))
     seed_of = torch.tensor([seed for _, _, seed in grid])
     weight_M1 = torch.tensor([[weight] for weight, _, _ in grid])
-    single_M1 = torch.tensor([[float(objective == "single")] for _, objective, _ in grid])
+    single_M1 = torch.tensor([[float(objective != "balanced")] for _, objective, _ in grid])
     hidden = 32
     parameters = []
     for shape, scale in (
@@ -75,9 +88,11 @@ def train_networks(train: FeaturePairs, held_out: FeaturePairs, steps: int) -> l
         parameters.append(torch.stack(starts).requires_grad_())
     w1, b1, w2, b2 = parameters
 
-    def slot_logits(first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
+    def slot_logits(
+        first: torch.Tensor, second: torch.Tensor, nets: slice = slice(None)
+    ) -> torch.Tensor:
         x = torch.cat([first, second], dim=-1)
-        return (torch.tanh(x @ w1 + b1) @ w2 + b2).squeeze(-1)
+        return (torch.tanh(x @ w1[nets] + b1[nets]) @ w2[nets] + b2[nets]).squeeze(-1)
 
     optimizer = torch.optim.Adam(parameters, lr=1e-2)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, steps)
@@ -89,6 +104,13 @@ def train_networks(train: FeaturePairs, held_out: FeaturePairs, steps: int) -> l
         both = order_balanced_cross_entropy(d_ab, d_ba, target, reduction="none")
         one = torch.nn.functional.binary_cross_entropy_with_logits(d_ab, target, reduction="none")
         swap = swap_consistency_loss(d_ab, d_ba, reduction="none")
+        # Answers against those of other training pairs: nobody labelled them.
+        others = torch.randint(pairs, (128,), generator=order)
+        own, foreign = first[more], b[seed_of[more]][:, others]
+        extra = swap_consistency_loss(
+            slot_logits(own, foreign, more), slot_logits(foreign, own, more), reduction="none"
+        )
+        swap = torch.cat([swap[: more.start], (swap[more] + extra) / 2])
         loss = single_M1 * one + (1 - single_M1) * both + weight_M1 * swap
         optimizer.zero_grad()
         loss.mean(1).sum().backward()
@@ -121,6 +143,8 @@ def llama_model(weight: float, objective: Any, seed: int, steps: int, folder: st
 
     An answer is six tokens, its quality the sum of their values.
     """
+    unlabelled = objective == "unlabelled"
+
     import torch
     from datasets import Dataset
     from transformers import LlamaConfig, LlamaForSequenceClassification
@@ -130,6 +154,9 @@ def llama_model(weight: float, objective: Any, seed: int, steps: int, folder: st
     from examples.tiny_llama import tiny_tokenizer
 
     train = _token_pairs(4000, SLOT_BIAS, seed)
+    if unlabelled:
+        crossed = _token_pairs(4000, SLOT_BIAS, 2000 + seed) | {"target": [math.nan] * 4000}
+        train = {name: values + crossed[name] for name, values in train.items()}
     held_out = _token_pairs(1000, None, 1000 + seed)
     torch.manual_seed(seed)
     model = LlamaForSequenceClassification(
@@ -148,7 +175,7 @@ def llama_model(weight: float, objective: Any, seed: int, steps: int, folder: st
     arguments = RewardConfig(
         folder,
         max_steps=steps,
-        per_device_train_batch_size=48,
+        per_device_train_batch_size=96 if unlabelled else 48,
         per_device_eval_batch_size=500,
         gradient_checkpointing=False,
         learning_rate=4e-3,
@@ -170,7 +197,7 @@ def llama_model(weight: float, objective: Any, seed: int, steps: int, folder: st
         eval_dataset=Dataset.from_dict(held_out),
         processing_class=tiny_tokenizer(),
         swap_weight=weight,
-        objective=objective,
+        objective="single" if unlabelled else objective,
     )
     trainer.train()
     d = np.asarray(trainer.predict(trainer.eval_dataset).predictions, dtype=np.float64)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
+import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ PANELS = (
 )
 TRAININGS = (
     ("single", "one random order", "#b3461f", "o", "-"),
+    ("unlabelled", "one order, the term on unlabelled pairs too", "#d99a2b", "^", "-."),
     ("balanced", "both orders in the batch", "#1f5f8b", "s", "--"),
 )
 
@@ -41,10 +43,11 @@ def draw(sections: Mapping[str, Sequence[Mapping[str, Any]]], path: Path) -> Non
         len(sections), len(PANELS), figsize=(13.5, 3.1 * len(sections)), squeeze=False
     )
     for line, (section, rows) in zip(axes, sections.items(), strict=True):
+        weights = sorted({row["weight"] for row in rows})
         for axis, (name, title) in zip(line, PANELS, strict=True):
             for objective, label, colour, marker, style in TRAININGS:
                 found = [row for row in rows if row["objective"] == objective]
-                places = range(len(found))
+                places = [weights.index(row["weight"]) for row in found]
                 if name == "accuracy":
                     axis.fill_between(
                         places,
@@ -65,17 +68,19 @@ def draw(sections: Mapping[str, Sequence[Mapping[str, Any]]], path: Path) -> Non
                     capsize=3,
                     label=label,
                 )
-                axis.set_xticks(list(places), [f"{row['weight']:g}" for row in found])
+            axis.set_xticks(range(len(weights)), [f"{weight:g}" for weight in weights])
             axis.set_title(title, fontsize=9)
             axis.spines[["top", "right"]].set_visible(False)
             axis.grid(axis="y", alpha=0.25)
             if name != "accuracy":
                 axis.set_ylim(bottom=0)
-        line[0].set_ylabel(f"{section}\n({rows[0]['seeds']} seeds)")
+        words = "\n".join(textwrap.wrap(section, 26))
+        line[0].set_ylabel(f"{words}\n({rows[0]['seeds']} seeds)")
     for axis in axes[-1]:
         axis.set_xlabel("weight of the swap term")
-    axes[0][0].legend(frameon=False, title="training", alignment="left")
-    figure.tight_layout()
+    lines, labels = axes[0][0].get_legend_handles_labels()
+    figure.legend(lines, labels, loc="upper center", ncols=len(labels), frameon=False)
+    figure.tight_layout(rect=(0, 0, 1, 1 - 0.35 / figure.get_figheight()))
     figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None, dpi=110)
 
 
