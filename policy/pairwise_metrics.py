@@ -73,7 +73,7 @@ def pairwise_metrics(d_ab: ArrayLike, d_ba: ArrayLike, label: ArrayLike) -> Pair
     Raises:
         DataError: Shapes differ, no pairs, a logit that is not finite, or a label outside [0, 1].
 
-    Source: method notes, section 4; Murphy, "A new vector partition of the probability score",
+    Source: Murphy, "A new vector partition of the probability score",
     1973 (resolution).
 
     >>> found = pairwise_metrics([2.0, 1.0], [-2.0, 1.0], [1.0, 0.0])

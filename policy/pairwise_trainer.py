@@ -82,7 +82,8 @@ class PairwiseRewardTrainer(RewardTrainer):  # type: ignore[misc]
         ConfigError: A weight or objective that is none.
         DataError: Rows without the columns above.
 
-    Source: method notes, section 4.
+    Source: the Nanbeige4.1-3B report, arXiv:2602.13367 (swap consistency).
+    Departure: `swap_consistency_loss` says which form.
     """
 
     def __init__(

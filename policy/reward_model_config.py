@@ -133,7 +133,7 @@ class PointwiseConfig(RewardModelConfig):
         margin: The preferred answer must win by the row's `margin` (or by the difference of
             `score_chosen` and `score_rejected`) where it has one.
 
-    Source: method notes, section 5.
+    Source: Bradley-Terry with centring, Eisenstein et al., arXiv:2312.09244.
     """
 
     center_weight: float = 0.01
@@ -166,7 +166,7 @@ class PairwiseConfig(RewardModelConfig):
         shuffle_slots: Put each pair in a random order first. `single` needs it for data that list
             the chosen answer first.
 
-    Source: method notes, section 4.
+    Source: the Nanbeige4.1-3B report, arXiv:2602.13367 (swap consistency).
     """
 
     head: Literal["slot", "verdict"] = "slot"

@@ -147,7 +147,7 @@ def stock_rows(
     `swap_weight` = c = `center_rewards_coefficient`. Ties are left out and soft labels count as
     their winner: the stock loss has neither. Set TRL's `max_length=None`, or it drops long pairs.
 
-    Source: method notes, section 4.
+    Source: ours; follows from the identity of the two losses, which a test checks.
     """
     for preference in preferences:
         if preference.tie:

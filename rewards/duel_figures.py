@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from assay.messages import Sample
 from assay.reward import Score
@@ -33,7 +33,8 @@ def duel_figures(samples: Sequence[Sample], scores: Sequence[Score]) -> dict[str
         for name, value in score.info.get("opponents", {}).items():
             if value is not None:
                 outcomes.setdefault(name, []).append(value)
-        found = score.info.get("order_gaps", {}).values()
+        found = score.info.get("order_gaps", ())
+        found = found.values() if isinstance(found, Mapping) else found
         gaps += found
         flips += score.info.get("flips", 0)
         if "over_order_gap" in score.info:

@@ -45,7 +45,7 @@ def bradley_terry_loss(
         center_weight: >= 0; .01 is usual. It pins the scores' free constant near 0.
         reduction: `mean`, `sum`, or `none` for shape (B,).
 
-    Source: method notes, section 5; Touvron et al., arXiv:2307.09288, eq. 2 (margin); Eisenstein et
+    Source: Touvron et al., arXiv:2307.09288, eq. 2 (margin); Eisenstein et
     al., arXiv:2312.09244 (centering).
 
     >>> round(bradley_terry_loss(torch.tensor([1.0]), torch.tensor([0.0])).item(), 4)  # log(1+1/e)
@@ -74,7 +74,7 @@ def order_balanced_cross_entropy(
             labels.
         reduction: `mean`, `sum`, or `none` for shape (B,).
 
-    Source: method notes, section 4.
+    Source: cross-entropy averaged over both orders; the Nanbeige4.1-3B report, arXiv:2602.13367.
 
     >>> d = torch.tensor([2.0])
     >>> a = order_balanced_cross_entropy(d, -d, torch.tensor([1.0]))
@@ -123,7 +123,7 @@ def swap_consistency_loss(
             scores that are strongly negatively correlated, which slot scores are and scores of
             one candidate are not.
 
-    Source: method notes, section 4 (the report's E2).
+    Source: the Nanbeige4.1-3B report, arXiv:2602.13367, whose printed form is discussed above.
 
     >>> d_ab, d_ba = torch.tensor([3.0]), torch.tensor([-1.0])    # s = 2, b = 1
     >>> swap_consistency_loss(d_ab, d_ba).item()                     # 4 b^2
@@ -171,7 +171,7 @@ def pairwise_loss(
         reduction: `mean`, `sum`, or `none` for shape (B,).
         check: Warn of inputs that look wrong.
 
-    Source: method notes, section 4.
+    Source: the Nanbeige4.1-3B report, arXiv:2602.13367.
     """
     _one_of("convention", convention, Convention)
     _not_negative("swap_weight", swap_weight)

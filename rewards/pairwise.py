@@ -53,8 +53,7 @@ class PairwiseModel(ModelHandle, Judge):
     Inference: `single` runs the order given; `both` takes dbar = (d_AB - d_BA) / 2; `agree` says
     tie unless both orders agree. Every verdict carries p_a and, with two orders, the order gap.
 
-    Source: the report's pair-wise reward model with the swap-consistency term; method notes,
-    section 4.
+    Source: the pair-wise reward model of the Nanbeige4.1-3B report, arXiv:2602.13367.
 
     Args:
         head: One of the above.

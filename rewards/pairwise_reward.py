@@ -34,7 +34,7 @@ class PairwiseReward(Reward):
     > 0 where the judge favours the first slot), `order_gap_size`, `flip_rate`, `over_order_gap`
     and `zero_variance_groups`, the share of groups whose rollouts all fared the same.
 
-    Source: the report's pair-wise RL reward (E3 of the method notes).
+    Source: the pair-wise RL reward of the Nanbeige4.1-3B report, arXiv:2602.13367.
 
     Args:
         model: A `PairwiseModel`, or any judge with `compare`.
@@ -43,8 +43,7 @@ class PairwiseReward(Reward):
         mode: See above.
         order: `both` runs every pair in both orders, `single` in one.
         max_order_gap: A verdict whose order gap is larger in size counts for neither answer: the
-            judge looked at the slots more than at the answers. An audit (`assay audit`) suggests a
-            value; None takes every verdict.
+            judge looked at the slots more than at the answers. None takes every verdict.
         over_gap: What becomes of such a verdict: `tie`, an outcome of .5, or `abstain`, no outcome
             and, like any missing one, no score of the rollout.
 

@@ -11,6 +11,7 @@ from assay.judge import Judge, Pair
 from assay.messages import Sample
 from assay.reward import Reward, Score
 from assay.rewards.duel import Duel, Mode, run_duels
+from assay.rewards.duel_figures import duel_figures
 from assay.rewards.pairwise_reward import check_duel_settings
 from assay.rewards.schedule import SCHEDULES, Schedule, all_pairs, circular_pairs, swiss_pairs
 from assay.rewards.strengths import Outcome, bradley_terry, expected_win_rates, win_rates
@@ -41,7 +42,9 @@ class TournamentReward(Reward):
             .5 where the orders disagree.
         aggregate: See above.
 
-    Identical rollouts meet nobody twice over: they share one entry and one reward.
+    Identical rollouts meet nobody twice over: they share one entry and one reward. The trainer's
+    log gets `order_gap`, `order_gap_size`, `flip_rate` and `zero_variance_groups`, as of
+    `PairwiseReward`.
 
     Example:
         >>> from assay.judge import Judge, Verdict
@@ -99,6 +102,10 @@ class TournamentReward(Reward):
             scores.update(zip(rows, group.scores(self.mode, self.aggregate), strict=True))
         return [scores[i] for i in range(len(samples))]
 
+    def figures(self, samples: Sequence[Sample], scores: Sequence[Score]) -> dict[str, float]:
+        """Order gaps, flips, and groups without a signal."""
+        return duel_figures(samples, scores)
+
     def _pairs(self, group: _Field) -> list[tuple[int, int]]:
         size = len(group.entrants)
         return all_pairs(size) if self.schedule == "all" else circular_pairs(size, self.rounds)
@@ -135,6 +142,7 @@ class _Field:
         self.byes = [0] * size
         self.met: set[tuple[int, int]] = set()
         self.gaps: list[list[float]] = [[] for _ in range(size)]
+        self.flips = [0] * size
         self.missing: list[list[Duel]] = [[] for _ in range(size)]
 
     def pair(self, i: int, j: int) -> Pair:
@@ -163,6 +171,8 @@ class _Field:
         if duel.order_gap is not None:
             self.gaps[i].append(duel.order_gap)
             self.gaps[j].append(duel.order_gap)
+            self.flips[i] += bool(duel.flipped)
+            self.flips[j] += bool(duel.flipped)
 
     def scores(self, mode: Mode, aggregate: str) -> list[Score]:
         size = len(self.entrants)
@@ -180,6 +190,8 @@ class _Field:
             info: dict[str, Any] = {"meetings": met, "win_rate": rates[i]}
             if self.gaps[i]:
                 info["order_gap"] = sum(self.gaps[i]) / len(self.gaps[i])
+                info["order_gaps"] = self.gaps[i]
+                info["flips"] = self.flips[i]
             value = expected[i]
             if rates[i] is None or value is None:
                 made.append(self._without_verdict(i, info))

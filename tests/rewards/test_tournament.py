@@ -189,6 +189,8 @@ def test_grpo_on_one_process() -> None:
     assert log["tournament/scored"] == 8
     assert log["reward"] == pytest.approx(0.5, abs=1e-6)  # the mean of win rates, always
     assert log["reward_std"] > 0
+    assert log["tournament/order_gap_size"] >= abs(log["tournament/order_gap"])
+    assert 0 <= log["tournament/flip_rate"] <= 1
 
 
 @pytest.mark.slow
