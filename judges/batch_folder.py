@@ -3,8 +3,8 @@
 While a `BatchFolder` is in use, every `Endpoint` (and a remote reward model on vLLM's `/score`)
 looks its request up among the results; what is not there yet is written to `requests.jsonl`, once,
 and fails for the time being. The file is what `vllm run-batch -i` or a provider's batch upload
-takes: one line a request, with `custom_id`, `method`, `url` and `body`. Results come back as any files
-`results*.jsonl` in the folder, in any order, in parts, or twice.
+takes: one line a request, with `custom_id`, `method`, `url` and `body`. Results come back as any
+files `results*.jsonl` in the folder, in any order, in parts, or twice.
 
 Source: OpenAI API reference, "Batch", and vLLM's "Offline inference with the OpenAI batch file
 format".

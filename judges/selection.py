@@ -7,6 +7,7 @@ would otherwise be found late: bad rows, duplicate ids, missing columns, the siz
 from __future__ import annotations
 
 import hashlib
+from array import array
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
@@ -81,7 +82,7 @@ class Selection:
     groups: dict[str, int] = field(default_factory=dict)
     columns: Counter[str] = field(default_factory=Counter)
     found: dict[str, list[str | int]] = field(default_factory=dict)
-    _lines: dict[Any, int] = field(default_factory=dict)
+    _ids: array[int] = field(default_factory=lambda: array("Q"))
     _last_line: int | None = None
 
     def survey(self, known: Collection[Any], complain: Complain) -> None:
@@ -106,6 +107,7 @@ class Selection:
                 if not self.source.grouped and self.good == self.limit:
                     self._last_line = row.line
                     break
+        self._refuse_duplicates()
         if first_bad and not self.good:
             raise DataError(
                 f"none of the {self.bad} rows can be scored; {self.source.label}:"
@@ -121,11 +123,15 @@ class Selection:
         Raises:
             DataError: The input is not what `survey` read.
         """
-        given = 0
+        given = read = 0
         for row in self.source:
-            if isinstance(row, Row) and self._wanted(row):
-                if row.own_id and self._lines.get(row.id) != row.line:
+            if not isinstance(row, Row) or not self._in_shard(row):
+                continue
+            if row.own_id:
+                if read == len(self._ids) or _short_hash(row.id) != self._ids[read]:
                     break
+                read += 1
+            if self._wanted(row):
                 given += 1
                 yield row
                 if given == self.count:
@@ -145,12 +151,7 @@ class Selection:
 
     def _take(self, row: Row, known: Collection[Any]) -> None:
         if row.own_id:
-            other = self._lines.setdefault(row.id, row.line)
-            if other != row.line:
-                raise DataError(
-                    f"{self.source.label}:{row.line}: id {row.id!r} stands at line {other} "
-                    "already; give every row an id of its own, or none an `id`"
-                )
+            self._ids.append(_short_hash(row.id))
         self.good += 1
         self.columns.update(row.sample.columns.keys())
         group = str(row.sample.group) if self.source.grouped else ""
@@ -158,6 +159,26 @@ class Selection:
             self.groups[group] = self.groups.get(group, 0) + 1
         if row.id in known:
             self.found.setdefault(group, []).append(row.id)
+
+    def _refuse_duplicates(self) -> None:
+        """Raise if two selected rows have one id; eight bytes an id are all that is kept."""
+        import numpy as np
+
+        ordered = np.sort(np.frombuffer(self._ids, dtype=np.uint64))
+        twice = set(ordered[1:][ordered[1:] == ordered[:-1]].tolist())
+        if not twice:
+            return
+        lines: dict[str | int, int] = {}
+        for row in self.source:  # once more, for the few that may be equal
+            if isinstance(row, Row) and row.line > (self._last_line or row.line):
+                return
+            if isinstance(row, Row) and _short_hash(row.id) in twice and self._in_shard(row):
+                other = lines.setdefault(row.id, row.line)
+                if other != row.line:
+                    raise DataError(
+                        f"{self.source.label}:{row.line}: id {row.id!r} stands at line {other} "
+                        "already; give every row an id of its own, or none an `id`"
+                    )
 
     def _cut_groups(self, limit: int) -> None:
         kept: dict[str, int] = {}
@@ -168,3 +189,9 @@ class Selection:
         self.groups = kept
         self.count = sum(kept.values())
         self.found = {group: ids for group, ids in self.found.items() if group in kept}
+
+
+def _short_hash(value: str | int) -> int:
+    """64 bits that stand for an id; a number and its text differ."""
+    data = repr(value).encode("utf-8", "surrogatepass")
+    return int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), "little")
