@@ -221,7 +221,8 @@ class Walk:
         made_up = [number for number in sums if not self._seen.explains(number)]
         total = len(codes) + len(sums)
         wrong = len(lost) + len(made_up)
-        if (wrong >= 2 or (wrong and total <= 2)) and wrong > total / 2:
+        most = wrong > total / 2 and (wrong >= 2 or total <= 2)
+        if len(lost) >= max(2, len(codes) / 2) or most:  # numbers may be sums, names may not
             named = [*lost, *(f"{number:g}" for number in made_up)][:4]
             facts.add("unsupported_answer", f"nothing seen so far has {', '.join(named)}")
         elif last and not self._worked and self._consent.people < 2:
