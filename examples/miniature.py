@@ -3,10 +3,10 @@
     assay train tiny
 
 The base model has random weights and about a million parameters. Fine-tuning teaches it to answer
-two kinds of prompt, each with good and bad answers: programs for a dozen of the problems in
-`examples.problems` (optimal, slow, wrong and broken ones), and names for problems (short, wordy,
-endless and empty ones). RL then has something to prefer. Rewards, sandbox, complexity judge and
-reward models are the library's own.
+three kinds of prompt, each with good and bad answers: programs for some of the problems in
+`examples.problems` (optimal, slow, wrong and broken ones), names for problems (short, wordy,
+endless and empty ones), and tasks with a tool (`examples.miniature_agent`). RL then has something
+to prefer. Rewards, sandbox, complexity judge and reward models are the library's own.
 """
 
 from __future__ import annotations
@@ -43,6 +43,7 @@ RANKS = ("short", "wordy", "empty", "endless")
 
 def prepare(folder: Path, seed: int) -> dict[str, Any]:
     """Write `base/` (model and tokenizer) and the rows of every stage; returns counts."""
+    from examples.miniature_agent import agent_conversations, agent_rows, tasks
     from examples.problems import load
 
     coins = random.Random(seed)
@@ -51,10 +52,14 @@ def prepare(folder: Path, seed: int) -> dict[str, Any]:
     others = [problem for uid, problem in problems.items() if uid not in CODE]
     coins.shuffle(others)
     named, held = [*code, *others[:14]], others[14:22]
-    rows = [*program_rows(code), *name_rows(named)]
+    chats = agent_conversations(tasks(96, seed))
+    rows: list[dict[str, Any]] = [*program_rows(code), *name_rows(named)]
+    plain = [row["prompt"] + row["completion"] for row in rows]
+    draft = build_tokenizer(plain)  # renders the conversations that the real one is trained on
+    shown = [draft.apply_chat_template(c["messages"], c["tools"], tokenize=False) for c in chats]
+    tokenizer = build_tokenizer([*plain, *shown])
+    rows += chats
     coins.shuffle(rows)
-    texts = [row["prompt"] + row["completion"] for row in rows]
-    tokenizer = build_tokenizer(texts)
     model = build_model(tokenizer, seed)
     model.save_pretrained(folder / "base")
     tokenizer.save_pretrained(folder / "base")
@@ -68,6 +73,7 @@ def prepare(folder: Path, seed: int) -> dict[str, Any]:
         "names": name_prompts(named),
         "held_names": name_prompts(held),
         "code": code_rows(code),
+        "agent": agent_rows(tasks(32, seed + 1)),
     }
     for name, content in files.items():
         lines = [json.dumps(row) + "\n" for row in content]
@@ -109,7 +115,7 @@ def names(problem: Problem) -> dict[str, str]:
     return {
         "short": name,
         "wordy": f"Well, this one could be called many things. {first} {name}",
-        "endless": " ".join([name] * 60),
+        "endless": " ".join([name] * 36),
         "empty": "I do not know.",
     }
 
@@ -182,7 +188,7 @@ def name_prompt(problem: Problem) -> str:
     return "Name: " + problem.statement.split(". ")[0][:120]
 
 
-def build_tokenizer(texts: Iterable[str], vocab_size: int = 640) -> Any:
+def build_tokenizer(texts: Iterable[str], vocab_size: int = 768) -> Any:
     """A byte-level BPE tokenizer with the special tokens and the chat template of the 3B model."""
     from tokenizers import ByteLevelBPETokenizer
     from transformers import PreTrainedTokenizerFast

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
 
 from assay.errors import ConfigError
@@ -91,8 +91,10 @@ def stage_reward(
             name="reward",
             eos_token_ids=ids,
         )
-    elif hasattr(reward, "eos_token_ids") and not reward.eos_token_ids:
-        reward = replace(reward, eos_token_ids=ids)  # type: ignore[type-var]
+    elif not reward.eos_token_ids:
+        # An attribute of the class in rewards that have no such field.
+        reward = copy.copy(reward)
+        object.__setattr__(reward, "eos_token_ids", ids)
     return reward
 
 
