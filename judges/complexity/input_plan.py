@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import inspect
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +16,8 @@ class InputPlan:
 
     Args:
         generate: `generate(*sizes, seed=..., shape=...)` returns stdin text, or a tuple of
-            arguments for a program with an `entry`. Trusted code: it runs in this process.
+            arguments for a program with an `entry`; it may do without `shape`. Trusted code: it
+            runs in this process (`written_generator` runs one that is not trusted).
         maxima: Largest size of each variable, in the order of `generate`'s sizes.
         shapes: What `shape` may be; several, or best cases hide worse ones.
         relations: Bounds between variables, as pairs: `("k", "n")` says k <= n.
@@ -27,6 +29,16 @@ class InputPlan:
     relations: tuple[tuple[str, str], ...] = ()
 
     __hash__ = None  # type: ignore[assignment]
+
+    def make(self, sizes: Sequence[int], seed: int, shape: str) -> str | tuple[Any, ...]:
+        """Fresh input.
+
+        >>> InputPlan(lambda n, seed: "x" * n, {"n": 100}).make([3], seed=1, shape="random")
+        'xxx'
+        """
+        if _takes_shape(self.generate):
+            return self.generate(*sizes, seed=seed, shape=shape)
+        return self.generate(*sizes, seed=seed)
 
     def __post_init__(self) -> None:
         if not self.maxima or not self.shapes:
@@ -44,3 +56,11 @@ class InputPlan:
             raise ConfigError(
                 f"relations name unknown variables {sorted(unknown)}; known: {sorted(self.maxima)}"
             )
+
+
+def _takes_shape(generate: Callable[..., Any]) -> bool:
+    try:
+        parameters = inspect.signature(generate).parameters.values()
+    except (TypeError, ValueError):  # a callable that does not say
+        return True
+    return any(p.name == "shape" or p.kind is p.VAR_KEYWORD for p in parameters)

@@ -89,7 +89,7 @@ class Meter:
         for sizes, shape in wanted:
             self.seed += 1
             started = time.process_time()
-            made = self.inputs.generate(*sizes, seed=self.seed, shape=shape)
+            made = self.inputs.make(sizes, self.seed, shape)
             self.spent_s += 0.5 * (time.process_time() - started)
             seeds.append(self.seed)
             jobs.append(Job(source, (self._test(made),), self.program.language, limits))
