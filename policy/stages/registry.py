@@ -82,6 +82,13 @@ STAGES: dict[str, StageKind] = {
             "rl",
             True,
         ),
+        StageKind(
+            "complexity_judge",
+            "assay.policy.stages.complexity_judge",
+            "ComplexityJudgeConfig",
+            "judge",
+            False,
+        ),
         StageKind("agentic_rl", "assay.policy.stages.agentic_rl", "AgenticConfig", "rl", True),
         StageKind(
             "turn_critic", "assay.policy.stages.turn_critic", "TurnCriticConfig", "judge", False

@@ -1,0 +1,198 @@
+"""Stages on a tiny Llama: short runs of the real trainers."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay.errors import ConfigError, DataError
+from assay.policy.stages import code_rl_correctness, complexity_judge, sft
+from assay.policy.stages.progress_log import read_log
+
+pytest.importorskip("trl")
+
+ROOT = Path(__file__).parents[3]
+TRL = {
+    "per_device_train_batch_size": 8,
+    "gradient_checkpointing": False,
+    "save_strategy": "no",
+    "learning_rate": 1e-3,
+}
+ANSWERS = ["```python\na, b = map(int, input().split())\nprint(a + b)\n```", "No idea."]
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    from examples.tiny_llama import tiny_llama, tiny_tokenizer
+
+    folder = tmp_path_factory.mktemp("base")
+    tokenizer = tiny_tokenizer()
+    tiny_llama(tokenizer).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+def lines(path: Path, rows: list[dict[str, Any]]) -> str:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return str(path)
+
+
+def chats(tmp_path: Path) -> str:
+    return lines(tmp_path / "chats.jsonl", [{"prompt": "Add.", "completion": a} for a in ANSWERS])
+
+
+def code(tmp_path: Path) -> str:
+    tests = json.dumps([{"stdin": "1 2", "expected": "3"}, {"stdin": "4 4", "expected": "8"}])
+    return lines(tmp_path / "code.jsonl", [{"prompt": "Add.", "uid": "add", "tests": tests}])
+
+
+def test_sft_lora_then_code_rl(base: Path, tmp_path: Path) -> None:
+    from transformers import AutoModelForCausalLM
+
+    config = sft.SftConfig.of(
+        model=base,
+        data=chats(tmp_path),
+        output_dir=tmp_path / "sft",
+        max_length=128,
+        lora={"r": 4},
+        trl=TRL | {"max_steps": 3},
+    )
+    result = sft.main(config)
+    assert result.steps == 3
+    tokens = json.loads((result.folder / "tokens.json").read_text())["chats"]
+    assert tokens["rows"] == 2
+    assert result.metrics["tokens"] == tokens["tokens"] > tokens["trained"] > 0
+    assert (result.folder / "adapter" / "adapter_model.safetensors").is_file()
+    AutoModelForCausalLM.from_pretrained(result.folder)  # merged: loads plainly
+    rl = code_rl_correctness.main(
+        code_rl_correctness.CodeCorrectnessConfig.of(
+            model=result.folder,
+            data=code(tmp_path),
+            output_dir=tmp_path / "rl",
+            max_completion_length=8,
+            truncated="shape",
+            lora={"r": 4},
+            filter={"n": 2, "low": 0, "high": 2},
+            trl=TRL | {"max_steps": 2},
+        )
+    )
+    assert rl.stage == "code_rl_correctness"
+    assert json.loads((rl.folder / "filter.json").read_text())["kept"] == 1
+    entries = [entry for entry in read_log(rl.folder) if "reward" in entry]
+    assert [entry["step"] for entry in entries] == [1, 2]
+    assert entries[0]["reward/task/tests/gated"] + entries[0]["reward/task/tests/scored"] == 8
+    # a random model is cut at 8 tokens: no code, and the whole overlong punishment
+    cut = entries[0]["completions/clipped_ratio"]
+    assert entries[0]["reward/overlong/mean"] <= -cut
+    assert entries[0]["monitor/rows"] == 8
+    assert 0 <= entries[0]["groups/dropped"] <= 1
+
+
+def test_groups_without_signal_leave_the_loss(base: Path, tmp_path: Path) -> None:
+    import torch
+
+    from assay.policy.stages.rl_trainer import StageTrainerMixin
+
+    mixin = StageTrainerMixin.__new__(StageTrainerMixin)
+    nan = float("nan")
+    # groups of two: equal; different; both missing; one missing; equal sum but different parts
+    rewards = torch.tensor(
+        [
+            [1.0, 1],
+            [1, 1],
+            [0, 1],
+            [1, 1],
+            [nan, nan],
+            [nan, nan],
+            [2, 2],
+            [nan, nan],
+            [0, 1],
+            [1, 0],
+        ]
+    )
+    dropped = mixin._without_signal(rewards, 2).tolist()
+    assert dropped == [True, True, False, False, True, True, True, True, False, False]
+
+
+def test_what_stages_refuse(base: Path, tmp_path: Path) -> None:
+    given = {"model": base, "output_dir": tmp_path / "o", "trl": TRL}
+    with pytest.raises(ConfigError, match="which trl.SFTConfig has not; did you mean 'max_steps'"):
+        sft.main(
+            sft.SftConfig.of(
+                **(given | {"data": chats(tmp_path), "trl": {"max_step": 1}}), max_length=64
+            )
+        )
+    with pytest.raises(DataError, match="of 2 rows 2 are longer than max_length 8"):
+        sft.main(sft.SftConfig.of(**given, data=chats(tmp_path), max_length=8))
+    config = code_rl_correctness.CodeCorrectnessConfig.of(
+        **given, data=code(tmp_path), filter={"n": 2, "low": 2, "high": 2}, max_completion_length=4
+    )
+    with pytest.raises(DataError, match="the difficulty filter kept none of 1 problems"):
+        code_rl_correctness.main(config)
+
+
+def test_the_complexity_judge_is_trained_on_what_it_is_asked(base: Path, tmp_path: Path) -> None:
+    rows = [
+        {"src": f"def f{i}(x):\n    for y in x:\n        print(y)\n", "complexity": "O(n)"}
+        for i in range(8)
+    ]
+    config = complexity_judge.ComplexityJudgeConfig.of(
+        model=base,
+        data=lines(tmp_path / "programs.jsonl", rows),
+        output_dir=tmp_path / "judge",
+        max_length=2048,
+        held_out=0.3,
+        trl=TRL | {"max_steps": 1, "per_device_train_batch_size": 2},
+    )
+    result = complexity_judge.main(config)
+    assert result.stage == "complexity_judge"
+    assert 0 < result.metrics["held_out"] < 8
+    assert 0 <= result.metrics["accuracy"] <= result.metrics["decided"] <= 1
+    with pytest.raises(DataError, match="row 1: .*complexity"):
+        bad = lines(tmp_path / "bad.jsonl", [{"src": "x"}])
+        complexity_judge.main(
+            complexity_judge.ComplexityJudgeConfig.of(
+                model=base, data=bad, output_dir=tmp_path / "x"
+            )
+        )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["sft", "code-rl-correctness"])
+def test_two_processes_share_the_parameters(base: Path, tmp_path: Path, kind: str) -> None:
+    """The code of the 3B recipe's FSDP stages, on two processes and CPUs."""
+    from transformers import AutoModelForCausalLM
+
+    settings: dict[str, Any] = {
+        "model": str(base),
+        "output_dir": str(tmp_path / "out"),
+        "trl": TRL | {"max_steps": 2, "per_device_train_batch_size": 8},
+    }
+    if kind == "sft":
+        settings |= {"data": chats(tmp_path), "max_length": 128}
+    else:
+        settings |= {"data": code(tmp_path), "max_completion_length": 8}
+    (tmp_path / "config.json").write_text(json.dumps(settings))
+    done = subprocess.run(
+        [
+            *(sys.executable, "-m", "accelerate.commands.launch"),
+            *("--config_file", str(ROOT / "policy" / "launch" / "fsdp-cpu.yaml")),
+            *("-m", "assay.policy.stages.launched", kind, str(tmp_path / "config.json")),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=500,
+        env=os.environ | {"OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"},
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    result = json.loads((tmp_path / "out" / "stage.json").read_text())
+    assert result["steps"] == 2
+    AutoModelForCausalLM.from_pretrained(tmp_path / "out")
+    logged = [entry["step"] for entry in read_log(tmp_path / "out") if "loss" in entry]
+    assert logged == [1, 2]  # one rank writes
