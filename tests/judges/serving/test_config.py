@@ -31,7 +31,10 @@ def test_a_file_is_read(tmp_path: Path) -> None:
     [
         ({}, "nothing to serve"),
         (REWARD | {"sever": {}}, "no setting 'sever'; did you mean 'server'"),
-        (REWARD | {"server": {"prot": 1}}, r"\[server\] has no setting 'prot'; did you mean 'port'"),
+        (
+            REWARD | {"server": {"prot": 1}},
+            r"\[server\] has no setting 'prot'; did you mean 'port'",
+        ),
         (REWARD | {"server": {"port": "1"}}, "port must be a whole number, got '1'"),
         (REWARD | {"server": {"port": True}}, "port must be a whole number, got True"),
         (REWARD | {"server": {"timeout_s": -1}}, "timeout_s must be a finite number >= 0"),

@@ -155,3 +155,19 @@ rank = Rank()
 longer = Longer()
 both = BothOrders(Longer())
 only_compares = OnlyCompares()
+
+
+@dataclass(frozen=True)
+class Evident(Reward):
+    """Evidence as a code reward gives it."""
+
+    name: str = "evident"
+    range = (0.0, 1.0)
+
+    def score(self, samples: Sequence[Sample]) -> list[Score]:
+        info = {"verdict": "WA", "passed": 1, "total": 3, "tests": ["AC", "WA", "-"]}
+        part = Score.of(0.5, passed=False, note="1 of 3 tests passed", info=info)
+        return [Score.of(0.5, passed=False, parts={"tests": part}) for _ in samples]
+
+
+evident = Evident()
