@@ -238,8 +238,10 @@ def grow(meter: Meter, what: Measure, lines: Sequence[Line], cpu_s: float, budge
         wanted = [(line.sizes(size), line.shape) for line, size in open_]
         points = meter.measure(what, wanted, cpu_s)
         if what == "cpu":  # the smaller of two, each with an input of its own
-            again = meter.measure(what, wanted, cpu_s)
-            points = [min(pair, key=_cost) for pair in zip(points, again, strict=True)]
+            places = [i for i, point in enumerate(points) if point.ended == "ok"]
+            again = meter.measure(what, [wanted[i] for i in places], cpu_s)
+            for i, point in zip(places, again, strict=True):
+                points[i] = min(points[i], point, key=_cost)
         for (line, size), point in zip(open_, points, strict=True):
             line.record(size, point)
 
