@@ -17,9 +17,9 @@ Outcome = Literal["ok", "environment", "refused", "unclear"]
 
 _HEAD = re.compile(
     r"""\s*(?:[\[({<"'*]*\s*(?:the\ )?(?:tool\ |api\ |search\ |request\ |execution\ |internal\ )?
-    (?:error|exception|failed|failure|fatal|traceback)\b
-    |\{\s*["'](?:error|err|exception|errors)["']\s*:\s*(?!null|none|false|""|''|\[\]|\{\}|0\b)
-    |\{\s*["'](?:status|success|ok)["']\s*:\s*(?:["'](?:error|failed|failure)["']|false\b)
+    (?:error|exception|failed|failure|fatal|traceback)\b(?!["']\s*:)
+    |\{\s*["'](?:error|err|exception|errors)["']\s*:\s*+(?!null|none|false|""|''|\[\]|\{\}|0\b)
+    |\{\s*["'](?:status|success|ok)["']\s*:\s*+(?:["'](?:error|failed|failure)["']|false\b)
     |\w*(?:Error|Exception)\b\s*[:(]
     |exit\ ?code:?\s*[1-9-]
     |(?:http(?:/[\d.]+)?\s*(?:status\s*)?(?:code\s*)?:?\s*)?[45]\d\d\s+(?:[A-Z][a-z]+|[A-Z ]+)\b
