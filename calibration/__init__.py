@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from assay.calibration.agreement import confusion_table as confusion_table
     from assay.calibration.agreement import gwet_ac1 as gwet_ac1
     from assay.calibration.agreement import percent_agreement as percent_agreement
+    from assay.calibration.audit_verdicts import JudgeAudit as JudgeAudit
+    from assay.calibration.audit_verdicts import audit_verdicts as audit_verdicts
     from assay.calibration.beta import Beta as Beta
     from assay.calibration.bootstrap import cluster_totals as cluster_totals
     from assay.calibration.bootstrap import clustered_bootstrap as clustered_bootstrap
@@ -63,6 +65,12 @@ if TYPE_CHECKING:
     from assay.calibration.paired_tests import false_discovery as false_discovery
     from assay.calibration.paired_tests import mcnemar as mcnemar
     from assay.calibration.platt import Platt as Platt
+    from assay.calibration.plots import plot_agreement as plot_agreement
+    from assay.calibration.plots import plot_bias_by_gap as plot_bias_by_gap
+    from assay.calibration.plots import plot_leaderboard as plot_leaderboard
+    from assay.calibration.plots import plot_length_bias as plot_length_bias
+    from assay.calibration.plots import plot_order_gap as plot_order_gap
+    from assay.calibration.plots import plot_reliability as plot_reliability
     from assay.calibration.position import PositionCounts as PositionCounts
     from assay.calibration.position import position_counts as position_counts
     from assay.calibration.position import position_intervals as position_intervals
@@ -109,10 +117,13 @@ if TYPE_CHECKING:
     from assay.calibration.swap_consistency import swap_gap as swap_gap
     from assay.calibration.swap_consistency import swap_inconsistency as swap_inconsistency
     from assay.calibration.temperature import Temperature as Temperature
+    from assay.calibration.verdict_files import read_verdicts as read_verdicts
+    from assay.calibration.verdict_table import VerdictTable as VerdictTable
 
 #: Names of each module; a module is imported when one of its names is first used.
 _MODULES = {
     "agreement": "cohen_kappa confusion_table gwet_ac1 percent_agreement",
+    "audit_verdicts": "JudgeAudit audit_verdicts",
     "beta": "Beta",
     "bootstrap": "cluster_totals clustered_bootstrap design_effect",
     "bradley_terry": "BradleyTerry fit_bradley_terry",
@@ -135,6 +146,10 @@ _MODULES = {
     "own_answers": "self_preference self_preference_from_errors self_preference_interval",
     "paired_tests": "McNemar false_discovery mcnemar",
     "platt": "Platt",
+    "plots": (
+        "plot_agreement plot_bias_by_gap plot_leaderboard plot_length_bias "
+        "plot_order_gap plot_reliability"
+    ),
     "position": "PositionCounts position_counts position_intervals",
     "position_term": "PositionTerm TwoOrderTerm fit_position_term two_order_term",
     "power": (
@@ -151,6 +166,8 @@ _MODULES = {
         "SwapDecomposition score_swap_inconsistency swap_decomposition swap_gap swap_inconsistency"
     ),
     "temperature": "Temperature",
+    "verdict_files": "read_verdicts",
+    "verdict_table": "VerdictTable",
 }
 _LAZY = {name: module for module, names in _MODULES.items() for name in names.split()}
 

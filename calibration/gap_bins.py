@@ -75,8 +75,8 @@ def bias_by_gap(
         >>> [(b.pairs, b.counts.consistency) for b in found]
         [(2, 0.0), (2, 1.0)]
     """
-    ab = verdict_codes("verdicts_ab", list(verdicts_ab))
-    ba = verdict_codes("verdicts_ba", list(verdicts_ba))
+    ab = verdict_codes("verdicts_ab", _listed(verdicts_ab))
+    ba = verdict_codes("verdicts_ba", _listed(verdicts_ba))
     gap = vector("gaps", gaps, low=0, size=len(ab))
     if bins < 1 or len(ab) != len(ba):
         raise DataError(
@@ -94,3 +94,8 @@ def bias_by_gap(
         counts = position_counts(ab[inside], ba[inside])
         found.append(GapBin(float(edges[index]), float(high), int(inside.sum()), counts))
     return found
+
+
+def _listed(verdicts: Sequence[Any] | NDArray[Any]) -> Sequence[Any] | NDArray[Any]:
+    """A text such as "ABBA" as a list of its letters."""
+    return list(verdicts) if isinstance(verdicts, str) else verdicts

@@ -121,8 +121,9 @@ class VerdictTable:
         columns["length_b"].append(length_b)
 
     def by_judge(self) -> list[PairTable]:
-        """A table per judge, in the order in which they came; the n-th verdicts of a pair in
-        either order stand in one row.
+        """A table per judge, in the order in which they came.
+
+        The n-th verdicts of a pair in either order stand in one row.
 
         Raises:
             DataError: No verdicts.

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -97,3 +100,96 @@ def trajectories(
     for table in report.tables():
         Console().print(table)
     write_json(json_file, report.to_json())
+
+
+@app.command()
+def verdicts(
+    file: Annotated[
+        Path,
+        typer.Argument(help="Verdicts: JSONL, a JSON list or CSV, also gzip.", metavar="FILE"),
+    ],
+    layout: Annotated[
+        str | None,
+        typer.Option(
+            help="plain, llmbar, judgebench, mtbench, arenahard, alpacaeval or rewardbench; told "
+            "from the fields if not given.",
+            metavar="NAME",
+        ),
+    ] = None,
+    numbering: Annotated[
+        str | None,
+        typer.Option(
+            help="In plain rows of order BA: does A name the answer shown first (position) or the "
+            "file's A (original)?",
+            metavar="NAME",
+        ),
+    ] = None,
+    resamples: Annotated[
+        int, typer.Option(min=100, help="Draws of whole prompts behind the intervals.", metavar="N")
+    ] = 1000,
+    require: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Exit with 1 unless it holds for every judge, e.g. consistency>=0.8, "
+            "abs_position_term<=0.3; repeatable.",
+            metavar="LIMIT",
+        ),
+    ] = None,
+    redact: Annotated[
+        bool, typer.Option("--redact", help="No names of pairs in the reports.")
+    ] = False,
+    output: Annotated[
+        Path | None,
+        typer.Option(help="Folder for audit.html and audit.json.", metavar="FOLDER"),
+    ] = None,
+) -> None:
+    """Audit verdicts in one or both orders: position, accuracy, calibration, length."""
+    import os
+
+    from assay.calibration.audit_limits import Limit, broken_limits
+    from assay.calibration.audit_text import advice, sentences
+    from assay.calibration.audit_verdicts import audit_verdicts
+    from assay.calibration.verdict_files import LAYOUTS, read_verdicts
+    from assay.errors import ConfigError
+
+    try:
+        limits = [Limit.parse(text) for text in require or ()]
+    except ConfigError as error:
+        raise typer.BadParameter(str(error)) from None
+    if layout is not None and layout not in LAYOUTS:
+        raise typer.BadParameter(f"--layout must be one of {', '.join(LAYOUTS)}, got {layout}")
+    if numbering not in (None, "position", "original"):
+        raise typer.BadParameter(f"--numbering must be position or original, got {numbering}")
+    if not file.is_file():
+        raise typer.BadParameter(f"there is no file {file}")
+    table = read_verdicts(file, layout=layout, numbering=numbering)  # type: ignore[arg-type]
+    audits = audit_verdicts(table, resamples=resamples)
+    if redact:
+        audits = [replace(audit, flipped=[]) for audit in audits]
+    print(f"{len(table):,} verdicts of {len(audits)} judges, layout {table.layout}")
+    if table.note:
+        print(table.note)
+    for audit in audits:
+        print(f"\n{audit.judge}")
+        for line in (*sentences(audit), *(f"-> {line}" for line in advice(audit))):
+            print(f"  {line}")
+    broken = broken_limits(audits, limits)
+    if output is not None:
+        from assay.calibration.audit_page import audit_page
+
+        output.mkdir(parents=True, exist_ok=True)
+        data = {"file": file.name, "layout": table.layout, "verdicts": len(table)}
+        data |= {"judges": [audit.as_json() for audit in audits], "broken": broken}
+        page = audit_page(audits, title=file.name, note=table.note, redact=redact)
+        for name, text in (
+            ("audit.html", page),
+            ("audit.json", json.dumps(data, indent=2, allow_nan=False) + "\n"),
+        ):
+            draft = output / f".{name}.{os.getpid()}.tmp"
+            draft.write_text(text, encoding="utf-8")
+            os.replace(draft, output / name)
+        print(f"\n{output / 'audit.html'} and {output / 'audit.json'} are written")
+    for line in broken:
+        print(f"broken limit: {line}", file=sys.stderr)
+    if broken:
+        raise typer.Exit(1)
