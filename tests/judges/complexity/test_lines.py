@@ -40,9 +40,9 @@ def test_a_wall_that_was_foretold_ends_the_line() -> None:
 
 @pytest.mark.parametrize(
     ("power", "log", "found"),
-    [(2, 0, "n^2"), (2, 1, "n^2 log n"), (1, 0, "n")],
+    [(2, 0, "n^2"), (2, 1, None), (1, 0, "n")],
 )
-def test_what_times_alone_decide(power: int, log: int, found: str) -> None:
+def test_what_times_alone_decide(power: int, log: int, found: str | None) -> None:
     sizes = [4_000, 7_000, 12_000, 20_000, 32_000]
     noise = [1.02, 0.99, 1.01, 0.985, 1.01]
     costs = [n**power * math.log2(n) ** log * e for n, e in zip(sizes, noise, strict=True)]
