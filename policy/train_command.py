@@ -34,7 +34,7 @@ def run_recipe(
         accept_changes: Go on although the recipe changed.
         quiet: Print no table.
     """
-    _calm_libraries()
+    calm_libraries()
     recipe = load_recipe(spec, overrides)
     with _Watch(recipe, shown=not quiet) as watch:
         pipeline = Pipeline(recipe, accept_changes=accept_changes, tell=watch.tell)
@@ -95,7 +95,7 @@ class _Watch:
                     print(f"{time.strftime('%H:%M:%S')} {line}", file=sys.stderr)
 
 
-def _calm_libraries() -> None:
+def calm_libraries() -> None:
     """Progress bars and warnings of the libraries would tear the table."""
     os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")

@@ -8,7 +8,7 @@ from typing import Any
 
 from assay.errors import ConfigError
 from assay.messages import Sample, as_messages
-from assay.reward import Reward, Score
+from assay.reward import Reward, Score, column_names
 from assay.rewards.composite import derive
 
 #: Column in which a rollout's outcome reaches the rewards.
@@ -74,6 +74,14 @@ class WithEnvironments(Reward):
     def children(self) -> Mapping[str, Reward]:
         """The reward under its own name."""
         return {self.reward.name: self.reward}
+
+    def check(self, dataset: object) -> None:
+        """The inner reward's check, the column of outcomes counted as there."""
+        if isinstance(dataset, Sequence):
+            self.reward.check([dict(row) | {OUTCOME: None} for row in dataset])
+        else:
+            names = column_names(dataset) or set()
+            self.reward.check(dict.fromkeys([*names, OUTCOME], ()))
 
     def weights(self) -> Mapping[str, float]:
         """It counts fully."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -73,6 +74,7 @@ def run_rl(
     reward = wrap(stage_reward(config, own, [tokenizer.eos_token_id]))
     functions, weights = reward_functions(config, reward)
     arguments = trl_arguments(GRPOConfig, config.trl, _own_settings(config, weights), {})
+    _require_aligned_saves(arguments)
     mark = fingerprint_of((config.mark(), reward.fingerprint(), [Path(f) for f in config.files()]))
     checkpoint = resume_point(config.output_dir, mark, resume=config.resume)
     found = own_rows(config, rows)
@@ -191,6 +193,7 @@ def _own_settings(config: RLConfig, weights: list[float] | None) -> dict[str, An
         "beta": config.beta,
         "mask_truncated_completions": config.truncated == "mask",
         "reward_weights": weights,
+        "shuffle_dataset": False,  # shuffled already, so that every batch holds each share
         "logging_steps": 1,
         "disable_tqdm": True,
         **device_settings(),
@@ -198,6 +201,24 @@ def _own_settings(config: RLConfig, weights: list[float] | None) -> dict[str, An
     if config.vllm != "off":
         settings |= {"use_vllm": True, "vllm_mode": config.vllm}
     return settings
+
+
+def _require_aligned_saves(arguments: Any) -> None:
+    """Checkpoints lie between generations: within one, a resumed run would sample other rollouts.
+
+    Raises:
+        ConfigError: `save_steps` lies within.
+    """
+    used = arguments.steps_per_generation * arguments.num_iterations
+    period = used // math.gcd(used, arguments.gradient_accumulation_steps)
+    saves = arguments.save_steps
+    by_steps = str(arguments.save_strategy) in ("steps", "SaveStrategy.STEPS")
+    if by_steps and saves >= 1 and saves % period:
+        raise ConfigError(
+            f"save_steps = {saves:g} lies within a generation batch, which serves {period} steps; "
+            f"set it to a multiple of {period}, so that a resumed run ends where an uninterrupted "
+            "one does"
+        )
 
 
 def _prompt_count(config: RLConfig, arguments: Any, rows: int) -> int:

@@ -163,6 +163,53 @@ def test_the_complexity_judge_is_trained_on_what_it_is_asked(base: Path, tmp_pat
         )
 
 
+def test_agentic_rl_with_replay(tmp_path: Path) -> None:
+    from assay.policy.stages import agentic_rl
+    from examples.miniature import build_model, build_tokenizer
+    from examples.miniature_agent import agent_conversations, agent_rows, tasks
+
+    found = tasks(10, 0)
+    chat = agent_conversations(found)
+    tokenizer = build_tokenizer([m["content"] for row in chat for m in row["messages"]] * 3)
+    build_model(tokenizer, 0).save_pretrained(tmp_path / "base")
+    tokenizer.save_pretrained(tmp_path / "base")
+    (tmp_path / "short.py").write_text(
+        "from assay.rewards import Length\nreward = Length(target=3)\n"
+    )
+    warm = sft.main(
+        sft.SftConfig.of(
+            model=tmp_path / "base",
+            data=lines(tmp_path / "sft.jsonl", chat),
+            output_dir=tmp_path / "sft",
+            max_length=600,
+            trl=TRL | {"max_steps": 60, "learning_rate": 5e-3},
+        )
+    )
+    config = agentic_rl.AgenticConfig.of(
+        model=warm.folder,
+        data=lines(tmp_path / "agent.jsonl", agent_rows(found)),
+        output_dir=tmp_path / "rl",
+        num_generations=4,
+        max_completion_length=160,
+        replay=[
+            {
+                "domain": "short",
+                "data": lines(tmp_path / "chat.jsonl", [{"prompt": "Hi", "uid": "hi"}]),
+                "reward": f"{tmp_path / 'short.py'}:reward",
+                "share": 0.5,
+            }
+        ],
+        trl=TRL | {"max_steps": 2, "max_tool_calling_iterations": 3},
+    )
+    result = agentic_rl.main(config)
+    assert result.steps == 2
+    entries = [entry for entry in read_log(result.folder) if "reward" in entry]
+    assert all(entry["agentic/reward/agent/outcome/scored"] == 4 for entry in entries)
+    assert all(entry["agentic/reward/short/scored"] == 4 for entry in entries)
+    assert any("turn_credit/failing" in entry for entry in entries)
+    assert sum(entry.get("tools/call_frequency", 0) for entry in entries) > 0
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["sft", "code-rl-correctness"])
 def test_two_processes_share_the_parameters(base: Path, tmp_path: Path, kind: str) -> None:
