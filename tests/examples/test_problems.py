@@ -5,12 +5,14 @@ from __future__ import annotations
 import importlib.util
 import json
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from assay.sandbox import Bubblewrap, Job, Limits, Sandbox, StdioTest, Verdict
 from assay.sandbox.job import Result
-from examples.problems import Problem, load, rows
+from examples.problems import Problem, inputs_of, load, rows
+from examples.problems.__main__ import write
 
 PROBLEMS = load()
 Outcomes = dict[tuple[str, str], Result]
@@ -149,3 +151,20 @@ def test_labels_parse_and_the_first_solution_is_the_best() -> None:
         for solution in problem.labelled():
             label = parse(str(solution.complexity))
             assert label.compare(best) != "less", f"{problem.uid}/{solution.name}"
+
+
+def test_programs_and_rows_are_written_as_files(tmp_path: Path) -> None:
+    count = write(tmp_path)
+    programs = [
+        path for path in tmp_path.rglob("*") if path.is_file() and path.name != "rows.jsonl"
+    ]
+    assert len(programs) == count == sum(len(problem.solutions) for problem in load())
+    lines = (tmp_path / "rows.jsonl").read_text().splitlines()
+    assert [json.loads(line)["uid"] for line in lines] == [problem.uid for problem in load()]
+
+
+def test_rows_lead_to_their_problems_inputs() -> None:
+    for row, problem in zip(rows(), load(), strict=True):
+        plan = inputs_of(row)
+        assert plan is not None and dict(plan.maxima) == dict(problem.constraints)
+    assert inputs_of({"uid": "of another set"}) is None
