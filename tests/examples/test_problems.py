@@ -43,7 +43,7 @@ def fresh(problem: Problem, size: int, seeds: int) -> list[str]:
     ]
 
 
-def inputs_of(problem: Problem, sizes: tuple[int, ...], seeds: int) -> list[tuple[str, str]]:
+def stdin_of(problem: Problem, sizes: tuple[int, ...], seeds: int) -> list[tuple[str, str]]:
     """The problem's own tests, then fresh inputs without an answer."""
     made = [text for size in sizes for text in fresh(problem, size, seeds)]
     return [*problem.tests, *((text, "") for text in made)]
@@ -55,7 +55,7 @@ def run_all(
     """Every solution on every input, in one batch."""
     jobs, places = [], []
     for problem in PROBLEMS:
-        cases = tuple(StdioTest(a, b) for a, b in inputs_of(problem, sizes, seeds))
+        cases = tuple(StdioTest(a, b) for a, b in stdin_of(problem, sizes, seeds))
         for s in problem.solutions:
             if languages is None or s.language in languages:
                 jobs.append(Job(s.source, cases, language=s.language, limits=LIMITS))
