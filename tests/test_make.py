@@ -70,6 +70,18 @@ def test_root_on_debian_gets_what_is_missing(tmp_path: Path) -> None:
     assert install == "install -y --no-install-recommends bubblewrap"
 
 
+def test_continuous_integration_gets_a_browser_by_itself(tmp_path: Path) -> None:
+    machine = Machine(tmp_path, user=0, has=("bwrap", *COMPILERS))
+    machine.program(
+        "apt-get", f'echo "$*" >> {tmp_path}/calls; case "$*" in *chromium*) exit 1;; esac'
+    )
+    assert machine.run("system", "test").stdout == ""
+    done = machine.run("system", "test", CI="true")
+    assert done.returncode == 0
+    assert "went on without chromium; the page's tests are skipped" in done.stderr
+    assert (tmp_path / "calls").read_text().splitlines()[-1].endswith(" chromium")
+
+
 def test_root_without_a_network_hears_it(tmp_path: Path) -> None:
     machine = Machine(tmp_path, user=0)
     machine.program("apt-get", "echo no network >&2; exit 100")
