@@ -43,7 +43,8 @@ def chat_template(name: str = "nanbeige") -> str:
     folder = files("assay.policy").joinpath("templates")
     path = folder.joinpath(f"{name}.jinja")
     if not path.is_file():
-        known = sorted(p.name.removesuffix(".jinja") for p in folder.iterdir())
+        names = (p.name for p in folder.iterdir())
+        known = sorted(n.removesuffix(".jinja") for n in names if n.endswith(".jinja"))
         raise ConfigError(f"there is no chat template {name!r}; have {known}, or give a file")
     return path.read_text(encoding="utf-8")
 
