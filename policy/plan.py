@@ -105,11 +105,13 @@ class StagePlan:
         other_flops: Of generation and of reward models.
         seconds: Expected, on the whole cluster.
         fits: Whether the memory is enough.
+        context: Longest sequence, in tokens.
         notes: What limits it, for people.
     """
 
     name: str
     kind: str
+    context: int
     memory: Memory
     tokens: float
     train_flops: float
@@ -123,6 +125,7 @@ class StagePlan:
         return {
             "name": self.name,
             "kind": self.kind,
+            "context": self.context,
             "memory_gb": {k: round(v / 1e9, 3) for k, v in self.memory.parts().items()},
             "total_gb": round(self.memory.total / 1e9, 3),
             "tokens": self.tokens,
@@ -210,7 +213,7 @@ def _sft(
     if not fits:
         notes.append(memory.advice(rl=False))
     return StagePlan(
-        stage.name, stage.kind.name, memory, tokens, flops, 0.0, seconds, fits, tuple(notes)
+        stage.name, stage.kind.name, length, memory, tokens, flops, 0.0, seconds, fits, tuple(notes)
     )
 
 
@@ -257,6 +260,7 @@ def _rl(
     return StagePlan(
         stage.name,
         stage.kind.name,
+        load.prompt_tokens + longest,
         memory,
         tokens,
         train,

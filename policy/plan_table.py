@@ -36,11 +36,14 @@ def print_plan(plan: Plan) -> None:
         )
     console.print(memory)
     work = Table(box=None, pad_edge=False)
-    for name in ("stage", "tokens", "training FLOPs", "other FLOPs", "hours"):
+    heads = ("stage", "context", "KV of one (GB)", "tokens", "training FLOPs", "other FLOPs")
+    for name in (*heads, "hours"):
         work.add_column(name, justify="left" if name == "stage" else "right")
     for stage in plan.stages:
         work.add_row(
             stage.name,
+            f"{stage.context:,}",
+            f"{shape.kv_cache_bytes(stage.context) / 1e9:.1f}",
             f"{stage.tokens:.2e}",
             f"{stage.train_flops:.2e}",
             f"{stage.other_flops:.2e}" if stage.other_flops else "",
