@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, ClassVar
 
 from assay.errors import ConfigError, DataError
@@ -35,7 +36,8 @@ class AgenticConfig(RLConfig):
     `environment_seed` of a generated one. Without a `prompt` the environment's task is asked.
 
     Args:
-        critic: `rules` (`RuleCritic`), or `FILE.py:attr` naming a TurnCritic.
+        critic: `rules` (`RuleCritic`), the folder of a critic that `assay train turn-critic` made,
+            or `FILE.py:attr` naming a TurnCritic.
         turn_cost: What a failing turn costs.
         credit: Settings of `assay.policy.credit_assignment.TurnCredit`.
         outcome_weight: Weight of the verifier's value.
@@ -104,7 +106,7 @@ def agentic_reward(config: AgenticConfig) -> WeightedSum:
 
 
 def critic_of(spec: str) -> TurnCritic:
-    """The critic that `rules` or `FILE.py:attr` names.
+    """The critic that `rules`, a folder or `FILE.py:attr` names.
 
     Raises:
         ConfigError: It is no TurnCritic.
@@ -113,6 +115,10 @@ def critic_of(spec: str) -> TurnCritic:
         from assay.judges.turn_critic import RuleCritic
 
         return RuleCritic()
+    if Path(spec).is_dir():
+        from assay.policy.stages.turn_critic import trained_critic
+
+        return trained_critic(spec)
     from assay.loading import load_object
 
     critic: TurnCritic = load_object(spec, TurnCritic, "critic")[0]

@@ -7,8 +7,9 @@ from typing import ClassVar
 
 from assay.policy.stages.rl import bound_criterion, run_rl
 from assay.policy.stages.rl_config import RLConfig
-from assay.policy.stages.rl_rewards import code_reward
+from assay.policy.stages.rl_rewards import code_reward, trained_judge
 from assay.policy.stages.stage_config import StageResult
+from assay.reward import Reward
 from assay.settings import real
 
 
@@ -20,6 +21,8 @@ class CodeComplexityConfig(RLConfig):
         time_weight: Weight of R_time; ours, the report gives none.
         gated: Pay R_time only where all tests pass; off for ablations.
         binary: 1 if all tests pass, else 0, in place of the share.
+        complexity_judge: Folder of a judge that `assay train complexity-judge` made, asked where
+            the static estimator is unsure; empty: the static estimator alone.
 
     Source: Nanbeige4.1-3B report (arXiv:2602.13367), code RL stage 2.
     """
@@ -30,6 +33,7 @@ class CodeComplexityConfig(RLConfig):
     time_weight: float = 0.5
     gated: bool = True
     binary: bool = False
+    complexity_judge: str = ""
 
     __hash__ = None
 
@@ -41,9 +45,13 @@ class CodeComplexityConfig(RLConfig):
 def main(config: CodeComplexityConfig) -> StageResult:
     """Train the policy on correctness and, behind its gate, on complexity."""
 
-    def own() -> object:
+    def own() -> Reward:
         return code_reward(
-            time=True, time_weight=config.time_weight, gated=config.gated, binary=config.binary
+            time=True,
+            time_weight=config.time_weight,
+            gated=config.gated,
+            binary=config.binary,
+            judge=trained_judge(config.complexity_judge) if config.complexity_judge else None,
         )
 
-    return run_rl(config, own, criterion=bound_criterion)  # type: ignore[arg-type]
+    return run_rl(config, own, criterion=bound_criterion)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from assay.errors import ConfigError
+from assay.judges.complexity import ComplexityJudge
 from assay.loading import load_reward
 from assay.policy.reward_models import trained_model
 from assay.policy.stages.rl_config import Replay, RLConfig
@@ -29,7 +30,12 @@ from assay.rewards import (
 
 
 def code_reward(
-    *, time: bool = False, time_weight: float = 0.5, gated: bool = True, binary: bool = False
+    *,
+    time: bool = False,
+    time_weight: float = 0.5,
+    gated: bool = True,
+    binary: bool = False,
+    judge: ComplexityJudge | None = None,
 ) -> WeightedSum:
     """R = R_format + R_correctness [+ R_time where all tests pass].
 
@@ -39,6 +45,7 @@ def code_reward(
             above every other one of the same format.
         gated: Pay R_time only where all tests pass; off for ablations.
         binary: 1 for all tests, else 0, in place of the share.
+        judge: Estimates complexities; None: the static estimator.
 
     Source: Nanbeige4.1-3B report (arXiv:2602.13367), code RL stages 1 and 2.
     """
@@ -48,8 +55,18 @@ def code_reward(
     }
     if time:
         gate = "tests" if gated else "format"
-        terms["time"] = Term(TimeComplexity(), time_weight, gate=gate, on_missing="zero")
+        terms["time"] = Term(TimeComplexity(judge), time_weight, gate=gate, on_missing="zero")
     return WeightedSum(terms, name="code")
+
+
+def trained_judge(folder: str) -> ComplexityJudge:
+    """The static estimator and, where it is unsure, a model that `complexity_judge` trained."""
+    from assay.judges.complexity.llm import LLMComplexity
+    from assay.judges.complexity.static import StaticEstimator
+    from assay.judges.local_model import LocalModel
+
+    model = LLMComplexity(LocalModel(folder, max_tokens=48), rename=True)
+    return ComplexityJudge((StaticEstimator(), model))
 
 
 def model_reward(folder: str, *, format_weight: float = 0.0) -> Reward:
