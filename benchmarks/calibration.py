@@ -80,8 +80,8 @@ def published(quick: bool) -> list[dict[str, Any]]:
     table = read_verdicts(folder / "llmbar" / "judgments_both_orders.csv.gz")
     for pairs in table.by_judge():
         if pairs.judge in LLMBAR:
-            ab, ba = pairs.ab, pairs.ba
-            share = [float((side[side >= 0] == 0).mean()) for side in (ab, ba)]
+            valid = (pairs.ab >= 0) & (pairs.ba >= 0)
+            share = [float((side[valid] == 0).mean()) for side in (pairs.ab, pairs.ba)]
             b = sum(np.log(s / (1 - s)) for s in share) / 2
             rows.append({"what": f"b {pairs.judge}", "ours": b, "published": LLMBAR[pairs.judge]})
     return rows

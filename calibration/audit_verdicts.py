@@ -183,7 +183,9 @@ def _columns(
         at = put(*position_indicators(ab, ba).T)
         for index, name in enumerate(("consistency", "fairness", "first_pick_rate")):
             statistics[name] = lambda s, i=index, at=at: position_statistics(s[:, at:])[:, i]
-        term = put(_wins(ab), ab != MISSING, _wins(ba), ba != MISSING)
+        # The same pairs as above: those with a readable verdict in both orders.
+        valid = (ab != MISSING) & (ba != MISSING)
+        term = put(_wins(ab) * valid, valid, _wins(ba) * valid, valid)
         statistics["position_term"] = lambda s, at=term: two_order_statistic(s[:, at:])
     known = (label == FIRST) | (label == SECOND)
     if known.any():

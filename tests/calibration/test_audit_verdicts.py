@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 from assay.calibration.audit_limits import Limit, broken_limits
 from assay.calibration.audit_text import advice, sentences
 from assay.calibration.audit_verdicts import audit_verdicts
+from assay.calibration.position_term import two_order_term
 from assay.calibration.verdict_files import read_verdicts
 from assay.cli import app
 from assay.errors import ConfigError, DataError
@@ -257,6 +258,8 @@ def test_position_terms_of_llmbar() -> None:
     found = {}
     for pairs in read_verdicts(path).by_judge():
         if pairs.judge in wanted:
-            shares = [(side[side >= 0] == 0).mean() for side in (pairs.ab, pairs.ba)]
-            found[pairs.judge] = float(sum(np.log(s / (1 - s)) for s in shares) / 2)
-    assert found == pytest.approx(wanted, abs=0.0065)
+            valid = (pairs.ab >= 0) & (pairs.ba >= 0)
+            n = int(valid.sum())
+            wins = [int((side[valid] == 0).sum()) for side in (pairs.ab, pairs.ba)]
+            found[pairs.judge] = round(two_order_term(wins[0], n, wins[1], n).b, 2)
+    assert found == wanted
