@@ -17,7 +17,7 @@ from assay.diagnostics import Heard, listening
 from assay.errors import ConfigError, DataError
 from assay.messages import Sample
 from assay.policy.credit_assignment import Rollout, TurnAdvantages, TurnCredit
-from assay.policy.turn_metrics import JudgedTurns, turn_metrics, verdicts_in
+from assay.policy.turn_metrics import JudgedTurns, failures_by_criterion, turn_metrics
 from assay.policy.turn_spans import spread, turn_counts, turn_ids
 from assay.reward import Reward
 from assay.rewards.asynchronous import AsyncReward
@@ -150,21 +150,21 @@ class TurnCreditGRPOTrainer(GRPOTrainer):  # type: ignore[misc]
         if "tool_mask" in output:
             mask = mask * output["tool_mask"]
         ids = turn_ids(mask)
-        local = self._rows(heard, output["advantages"].tolist(), turn_counts(ids))
-        rows = self._gathered(local)
+        local = self._turn_rows(heard, output["advantages"].tolist(), turn_counts(ids))
+        rows = self._gather_turns(local)
         size = self.num_generations if mode == "train" else self.num_generations_eval
         credits: list[TurnAdvantages | None] = []
         for first in range(0, len(rows), size):
             credits += self.credit.assign([row.rollout for row in rows[first : first + size]])
         begin = self.accelerator.process_index * len(local)
-        self._apply(output, ids, local, credits[begin : begin + len(local)])
+        self._apply_credit(output, ids, local, credits[begin : begin + len(local)])
         metrics = self._metrics[mode]
         for name, value in turn_metrics([row.judged for row in rows], credits).items():
             metrics[f"turn_credit/{name}"].append(value)
         metrics["turn_credit/seconds"].append(time.perf_counter() - start)
         return output
 
-    def _apply(
+    def _apply_credit(
         self,
         output: dict[str, Any],
         ids: Tensor,
@@ -194,10 +194,10 @@ class TurnCreditGRPOTrainer(GRPOTrainer):  # type: ignore[misc]
             tokens = (output["completion_mask"] * output["tool_mask"]).sum()
             output["num_items_in_batch"] = self.accelerator.gather(tokens).sum()
 
-    def _rows(
+    def _turn_rows(
         self, heard: Sequence[Heard], advantages: Sequence[float], counts: Sequence[int]
     ) -> list[_Row]:
-        outcomes = self._outcomes(len(advantages)) if self.credit.mode == "gigpo" else None
+        outcomes = self._turn_outcomes(len(advantages)) if self.credit.mode == "gigpo" else None
         rows = []
         for index, (advantage, count) in enumerate(zip(advantages, counts, strict=True)):
             try:
@@ -212,7 +212,7 @@ class TurnCreditGRPOTrainer(GRPOTrainer):  # type: ignore[misc]
                 rows.append(_Row(JudgedTurns(None), Rollout(advantage, None), problem))
         return rows
 
-    def _gathered(self, local: list[_Row]) -> list[_Row]:
+    def _gather_turns(self, local: list[_Row]) -> list[_Row]:
         """The rows of all ranks; every rank raises if any has a problem."""
         from accelerate.utils import gather_object
 
@@ -221,7 +221,7 @@ class TurnCreditGRPOTrainer(GRPOTrainer):  # type: ignore[misc]
             raise DataError(problems[0])
         return rows
 
-    def _outcomes(self, count: int) -> list[float | None]:
+    def _turn_outcomes(self, count: int) -> list[float | None]:
         """This rank's rewards before normalisation, from what TRL has just logged for all ranks.
 
         An evaluation batch larger than a generation batch does not fit TRL's log; its outcomes are
@@ -251,7 +251,7 @@ def judged_turns(heard: Sequence[Heard], index: int, count: int) -> JudgedTurns:
         DataError: As many turn values as runs of model tokens are needed.
     """
     turns: list[float | None] | None = None
-    verdicts: tuple[Mapping[str, bool | None], ...] = ()
+    failures: Mapping[str, int] = {}
     for call in heard:
         score = call.scores[index]
         if score.turns is None or score.status not in ("scored", "skipped"):
@@ -269,8 +269,8 @@ def judged_turns(heard: Sequence[Heard], index: int, count: int) -> JudgedTurns:
                 None if a is None or b is None else a + b
                 for a, b in zip(turns, score.turns, strict=True)
             ]
-        verdicts = verdicts or verdicts_in(score)
-    return JudgedTurns(None if turns is None else tuple(turns), verdicts)
+        failures = failures or failures_by_criterion(score)
+    return JudgedTurns(None if turns is None else tuple(turns), failures)
 
 
 def _source(heard: Sequence[Heard], index: int) -> Sample:

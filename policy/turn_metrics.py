@@ -4,37 +4,31 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
 
 from assay.policy.credit_assignment import TurnAdvantages
 from assay.reward import Score
 
-#: Criteria of a turn as `TurnVerdict` names them.
-CRITERIA = ("logical_soundness", "tool_call_accuracy", "informational_gain")
-#: Key of `Score.info` under which a turn reward leaves its verdicts, one mapping per turn.
-VERDICTS = "turn_verdicts"
-
 
 @dataclass(frozen=True, slots=True)
 class JudgedTurns:
-    """Turn values of one trajectory and, where a reward left them, the verdicts behind them."""
+    """Turn values of one trajectory and, where its reward tells, failures by criterion."""
 
     turns: tuple[float | None, ...] | None
-    verdicts: tuple[Mapping[str, bool | None], ...] = ()
+    failures: Mapping[str, int] = field(default_factory=dict)
 
     __hash__ = None  # type: ignore[assignment]
 
 
-def verdicts_in(score: Score) -> tuple[Mapping[str, bool | None], ...]:
-    """Verdicts by criterion, one mapping per turn, of the first component that left any."""
-    found = score.info.get(VERDICTS)
-    if isinstance(found, Sequence) and not isinstance(found, str):
-        return tuple(_criteria(verdict) for verdict in found)
+def failures_by_criterion(score: Score) -> dict[str, int]:
+    """How many turns fail each criterion: `info["by_criterion"]` of the first part that has it."""
+    found = score.info.get("by_criterion")
+    if isinstance(found, Mapping):
+        return {str(name): int(count) for name, count in found.items()}
     for part in score.parts.values():
-        if verdicts := verdicts_in(part):
-            return verdicts
-    return ()
+        if failures := failures_by_criterion(part):
+            return failures
+    return {}
 
 
 def turn_metrics(
@@ -48,7 +42,7 @@ def turn_metrics(
     | `unjudged` | share of trajectories without turn values |
     | `abstained` | share of turns without a verdict |
     | `failing` | share of failing turns among those with one |
-    | `failing/CRITERION` | the same for one criterion |
+    | `failing/CRITERION` | share of turns that fail it, among all turns where it is told |
     | `failing/turn_N`, `failing/turn_N-M` | the same by turn index, from 4 on in powers of two |
     | `credit`, `credit/failing`, `credit/passing` | mean A_it - A_i |
     | `masked` | share of turns that left the loss |
@@ -97,15 +91,13 @@ def index_bucket(index: int) -> str:
 
 
 def _by_criterion(rows: Sequence[JudgedTurns]) -> dict[str, float]:
-    judged: Counter[str] = Counter()
+    turns: Counter[str] = Counter()
     failed: Counter[str] = Counter()
     for row in rows:
-        for verdict in row.verdicts:
-            for criterion, passed in verdict.items():
-                if passed is not None:
-                    judged[criterion] += 1
-                    failed[criterion] += not passed
-    return {f"failing/{name}": failed[name] / count for name, count in judged.items()}
+        for criterion, count in row.failures.items():
+            turns[criterion] += len(row.turns or ())
+            failed[criterion] += count
+    return {f"failing/{name}": failed[name] / count for name, count in turns.items() if count}
 
 
 def _by_index(rows: Sequence[JudgedTurns]) -> dict[str, float]:
@@ -118,12 +110,6 @@ def _by_index(rows: Sequence[JudgedTurns]) -> dict[str, float]:
                 judged[bucket] += 1
                 failed[bucket] += value < 0
     return {f"failing/turn_{name}": failed[name] / count for name, count in judged.items()}
-
-
-def _criteria(verdict: Any) -> Mapping[str, bool | None]:
-    if isinstance(verdict, Mapping):
-        return {name: verdict[name] for name in CRITERIA if name in verdict}
-    return {name: getattr(verdict, name) for name in CRITERIA if hasattr(verdict, name)}
 
 
 def _mean(values: Sequence[float]) -> float:
