@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from assay.judge import Judge, Pair, Verdict
+from assay.judge import Judge, Pair, Verdict, total_cost
 
 Mode: TypeAlias = Literal["hard", "agree", "soft"]
 MODES: tuple[Mode, ...] = ("hard", "agree", "soft")
@@ -24,6 +24,7 @@ class Duel:
         note: Why there is no number, or what was cut.
         failed: Our side broke, rather than the judge being undecided.
         joint: P(A wins) of a judge that ran and joined both orders itself, or None.
+        cost: What asking cost, in the currency of the judge's client, or None.
     """
 
     first: float | None = None
@@ -31,6 +32,7 @@ class Duel:
     note: str = ""
     failed: bool = False
     joint: float | None = None
+    cost: float | None = None
 
     @property
     def order_gap(self) -> float | None:
@@ -93,9 +95,10 @@ def run_duels(judge: Judge, pairs: Sequence[Pair], *, both: bool) -> list[Duel]:
         p = _p_first(verdict)
         note, failed = _problem(verdict)
         if flip:
-            duels.append(Duel(None, None if p is None else 1 - p, note, failed))
+            duel = Duel(None, None if p is None else 1 - p, note, failed, cost=verdict.cost)
         else:
-            duels.append(Duel(p, None, note, failed))
+            duel = Duel(p, None, note, failed, cost=verdict.cost)
+        duels.append(duel)
     return duels
 
 
@@ -119,15 +122,16 @@ def _of_two(verdict: Verdict, other: Verdict | None) -> Duel:
         p, gap = _p_first(verdict), verdict.order_gap or 0.0
         note, failed = _problem(verdict)
         if p is None:
-            return Duel(None, None, note, failed)
+            return Duel(None, None, note, failed, cost=verdict.cost)
         first, second = (min(max(x, 0.0), 1.0) for x in (p + gap / 2, p - gap / 2))
-        return Duel(first, second, note, failed, joint=p)
+        return Duel(first, second, note, failed, joint=p, cost=verdict.cost)
+    cost = total_cost(verdict.cost, other.cost)
     shown_first, back = _p_first(verdict), _p_first(other)
     notes = [_problem(verdict), _problem(other)]
     note = "; ".join(dict.fromkeys(text for text, _ in notes if text))
     if shown_first is None or back is None:  # one order alone is not balanced: no number
-        return Duel(None, None, note, any(failed for _, failed in notes))
-    return Duel(shown_first, 1 - back, note)
+        return Duel(None, None, note, any(failed for _, failed in notes), cost=cost)
+    return Duel(shown_first, 1 - back, note, cost=cost)
 
 
 def _p_first(verdict: Verdict) -> float | None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from assay.errors import ConfigError, DataError
-from assay.judge import Judge, Pair
+from assay.judge import Judge, Pair, total_cost
 from assay.messages import Message, Sample, as_messages
 from assay.reward import Reward, Score
 from assay.rewards.duel import MODES, Duel, Mode, run_duels
@@ -90,7 +90,8 @@ class PairwiseReward(Reward):
                     "PairwiseReward.max_order_gap needs both orders, got order='single'; set "
                     "order='both' or leave max_order_gap out"
                 )
-        object.__setattr__(self, "columns", frozenset({self.reference}))
+        read = self.model.columns or frozenset()
+        object.__setattr__(self, "columns", read | {self.reference})
 
     def score(self, samples: Sequence[Sample]) -> list[Score]:
         """Compare every rollout with every opponent of its row, all in one call of the judge."""
@@ -120,6 +121,9 @@ class PairwiseReward(Reward):
             notes.append(f"order gap {gaps[name]:+.2f} is over {limit:g}")
         note = "; ".join(dict.fromkeys(notes))
         info: dict[str, Any] = {"opponents": values}
+        cost = total_cost(*(duel.cost for duel in duels.values()))
+        if cost is not None:
+            info["cost"] = cost
         if gaps:
             info["order_gap"] = sum(gaps.values()) / len(gaps)
             info["order_gaps"] = gaps

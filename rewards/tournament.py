@@ -74,6 +74,7 @@ class TournamentReward(Reward):
 
     def __post_init__(self) -> None:
         check_duel_settings(self, self.model, self.mode, "both")
+        object.__setattr__(self, "columns", self.model.columns or frozenset())
         if self.schedule not in SCHEDULES:
             raise ConfigError(
                 f"TournamentReward.schedule must be one of {set(SCHEDULES)}, got {self.schedule!r}"
@@ -143,6 +144,7 @@ class _Field:
         self.met: set[tuple[int, int]] = set()
         self.gaps: list[list[float]] = [[] for _ in range(size)]
         self.flips = [0] * size
+        self.costs: list[float | None] = [None] * size
         self.missing: list[list[Duel]] = [[] for _ in range(size)]
 
     def pair(self, i: int, j: int) -> Pair:
@@ -160,6 +162,9 @@ class _Field:
 
     def book(self, i: int, j: int, duel: Duel, mode: Mode) -> None:
         self.met.add((i, j))
+        if duel.cost is not None:  # halved, so that a group's costs add up to what was paid
+            self.costs[i] = (self.costs[i] or 0.0) + duel.cost / 2
+            self.costs[j] = (self.costs[j] or 0.0) + duel.cost / 2
         value = duel.value(mode)
         if value is None:
             self.missing[i].append(duel)
@@ -188,6 +193,8 @@ class _Field:
         for i in range(size):
             met = sum(i in outcome[:2] for outcome in self.outcomes)
             info: dict[str, Any] = {"meetings": met, "win_rate": rates[i]}
+            if self.costs[i] is not None:
+                info["cost"] = self.costs[i]
             if self.gaps[i]:
                 info["order_gap"] = sum(self.gaps[i]) / len(self.gaps[i])
                 info["order_gaps"] = self.gaps[i]

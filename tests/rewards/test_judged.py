@@ -63,3 +63,15 @@ def test_pickles_and_fingerprint():
     assert again == reward and again.fingerprint() == reward.fingerprint()
     with pytest.raises(ConfigError, match="Judge"):
         Judged("a judge")
+
+
+def test_costs_reach_the_scores():
+    from assay.judge import Verdict
+    from assay.rewards import TournamentReward
+
+    paid = Fixed(Verdict("A", 0.6, cost=0.25))
+    (score,) = PairwiseReward(paid).score([sample(reference={"x": "five", "y": "six"})])
+    assert score.info["cost"] == 4 * 0.25  # two opponents, two orders
+    rollouts = [Sample.of("?", text, {"uid": "g"}) for text in ("a", "b", "c")]
+    scores = TournamentReward(paid).score(rollouts)
+    assert sum(score.info["cost"] for score in scores) == 6 * 0.25  # three pairs, two orders
