@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -25,6 +27,16 @@ needs_bwrap = pytest.mark.skipif(
 
 def wrong(report):
     return {row.id: row.problems for row in report.rows if row.problems} or report.leftovers
+
+
+@needs_hostile
+@needs_bwrap
+def test_hostile_by_the_command(tmp_path):
+    """In a process of its own, whose sandboxes are all closed when it looks for leftovers."""
+    words = [sys.executable, "-m", "assay", "sandbox", "suite", HOSTILE, "--backend", "bubblewrap"]
+    done = subprocess.run([*words, "--json", tmp_path / "report.json"], capture_output=True)
+    report = json.loads((tmp_path / "report.json").read_text())
+    assert done.returncode == 0 and report["ok"] and not report["leftovers"], done.stdout.decode()
 
 
 @needs_hostile
