@@ -88,8 +88,8 @@ def endpoints(context: Context) -> list[Endpoint]:
             raise DataError("files and fetch_files are not taken here; send the program by itself")
         memory_mb = body.memory_limit_MB if body.memory_limit_MB > 0 else None
         limits = _limits(code, body.compile_timeout, body.run_timeout, memory_mb)
-        answer, *_ignored = await _run(code, body.code, body.language, body.stdin or "", limits)
-        return answer
+        said = await _run(code, body.code, body.language, body.stdin or "", limits)
+        return said[0]
 
     async def submit(_: Mapping[str, str], body: SubmitRequest) -> Any:
         return await _submit(code, context, body)
