@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from assay.errors import ConfigError
 
@@ -11,8 +12,9 @@ from assay.errors import ConfigError
 class Blocklist:
     """Domains with all their subdomains: pages that hold the benchmark's answers, for example.
 
-    Case, a trailing dot, ports, user names and `www.` make no difference; an address that cannot be
-    read is blocked.
+    Case, a trailing dot, ports, user names and `www.` make no difference. An address that carries a
+    blocked one in its path or query (mirrors, readers, archives) is blocked, and so is one that
+    cannot be read.
 
     Raises:
         ConfigError: An entry that is no domain.
@@ -32,6 +34,12 @@ class Blocklist:
         host = host_of(url)
         if not host:
             return True
+        plain = unquote(unquote(url)).lower()
+        _, _, rest = plain.partition("://")[2].partition("/") if "://" in plain else ("", "", plain)
+        carried = re.findall(r"[\w-]+(?:\.[\w-]+)+", rest)
+        return any(self._within(name) for name in (host, *carried))
+
+    def _within(self, host: str) -> bool:
         labels = host.split(".")
         return any(".".join(labels[start:]) in self.domains for start in range(len(labels)))
 

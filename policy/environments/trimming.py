@@ -34,7 +34,7 @@ def keep_last_results(
     if keep < 0:
         raise ConfigError(f"keep must be >= 0 results, got {keep}")
     results = [index for index, message in enumerate(messages) if message.role == "tool"]
-    old = set(results[: len(results) - keep]) if keep else set(results)
+    old = set(results[: max(0, len(results) - keep)])
     return [
         replace(message, content=placeholder) if index in old else message
         for index, message in enumerate(messages)
