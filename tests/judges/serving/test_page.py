@@ -96,7 +96,8 @@ def test_text_is_text(page: Any, url: str) -> None:
     evil = "<img src=x onerror=\"document.title='owned'\"><script>document.title='owned'</script>"
     page.fill("#prompt", evil)
     page.fill("#a", evil)
-    page.fill("#columns", '{"note": "<b onmouseover=1>note</b>"}', force=True)
+    page.click("#more summary")
+    page.fill("#columns", '{"note": "<b onmouseover=1>note</b>"}')
     page.click("#go")
     shows(page, "#status", "results")
     assert "<b onmouseover=1>note</b>" in page.inner_text("#results")
@@ -110,7 +111,8 @@ def test_mistakes_are_said(page: Any, url: str) -> None:
     page.click("#go")
     assert page.inner_text("#error") == "There is no answer to judge."
     page.fill("#a", "one")
-    page.fill("#columns", "[1]", force=True)
+    page.click("#more summary")
+    page.fill("#columns", "[1]")
     page.click("#go")
     assert "Columns must be a JSON object" in page.inner_text("#error")
     page.fill("#columns", "{}")
