@@ -143,17 +143,21 @@ async def _send_all(port: int, texts: list[str]) -> tuple[float, list[float]]:
     return time.perf_counter() - start, scores
 
 
-def model(quick: bool) -> dict[str, Any]:
+def model(quick: bool, lengths: list[int]) -> dict[str, Any]:
     """Completions/s at each length; both get the same texts, in turn, every text new."""
     rng = random.Random(0)
-    counts = {16: 1536, 64: 768, 512: 128} if quick else {16: 3072, 64: 1024, 512: 192, 1024: 96}
+    counts = {16: 1024, 64: 512, 512: 64} if quick else {16: 3072, 64: 1024, 512: 192, 1024: 96}
+    if lengths:
+        counts = {length: counts[length] for length in lengths if length in counts}
     found: dict[str, Any] = {}
     with program("assay", "rm") as (ours, _), program("openrlhf") as (theirs, _):
         for length, count in counts.items():
             rates: dict[str, list[float]] = {"assay": [], "openrlhf": []}
             worst = 0.0
             for round_ in range(3 if length < 512 else 2):
-                number = CLIENTS if round_ == 0 else count  # the first round warms up
+                number = min(count, CLIENTS) if round_ == 0 else count  # the first one warms up
+                if length >= 512 and round_ == 0:
+                    number = 4
                 texts = [
                     " ".join(f"w{rng.randrange(1, 16_000)}" for _ in range(length))
                     for _ in range(number)
@@ -169,6 +173,7 @@ def model(quick: bool) -> dict[str, Any]:
                 "ratio": rate["assay"] / rate["openrlhf"],
                 "largest_difference": worst,
             }
+            print(f"{length} tokens: {found[str(length)]['ratio']:.2f}x", file=sys.stderr)
     return found
 
 
@@ -294,6 +299,9 @@ def main() -> int:
     """Run what is asked for."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("parts", nargs="*", help="protocol, model, soak; all if none is named")
+    parser.add_argument(
+        "--lengths", type=int, nargs="*", default=[], help="of the model part, in tokens"
+    )
     parser.add_argument("--minutes", type=float, default=10.0, help="of the soak")
     parser.add_argument("--quick", action="store_true", help="fewer and shorter runs")
     parser.add_argument("--json", type=Path, help="write the figures here")
@@ -313,7 +321,7 @@ def main() -> int:
     if "protocol" in parts:
         found["protocol"] = protocol(given.quick)
     if "model" in parts:
-        found["model"] = model(given.quick)
+        found["model"] = model(given.quick, given.lengths)
     if "soak" in parts:
         found["soak"] = soak(given.minutes)
     print(f"{os.cpu_count()} CPUs, Python {platform.python_version()}, Linux {platform.release()}")
