@@ -306,3 +306,10 @@ def test_empty_input_is_missing_not_zero() -> None:
     assert math.isnan(swap_inconsistency([], []))
     assert math.isnan(repetition_stability([]))
     assert math.isnan(overall_win_rate(0, 0, 0, 0))
+
+
+def test_null_of_many_forecasts_agrees_with_drawing_each() -> None:
+    p = np.random.default_rng(0).random(20_001).round(3)
+    many, each = null_ece(p, draws=2000), null_ece(p[:-1], draws=2000)
+    for q in (0.05, 0.5, 0.95):
+        assert many.quantile(q) == near(each.quantile(q), rel=0.05)
