@@ -92,7 +92,7 @@ def _listing(
 ) -> list[dict[str, Any]]:
     rows = [
         {"id": key, **(row if show is None else {field: row[field] for field in show})}
-        for key, row in state[table].items()
+        for key, row in _table(state, table).items()
         if all(str(row.get(field)) == value for field, value in wanted.items())
     ]
     return rows[:MOST_ROWS]
@@ -103,12 +103,16 @@ def _row_tool(state: Tables, /, *, table: str, key: str, **arguments: str) -> di
 
 
 def _row(state: Tables, table: str, key: Any) -> dict[str, Any]:
-    rows = state.get(table)
-    if rows is None:
-        raise ConfigError(f"there is no table {table!r}; the tables are {sorted(state)}")
+    rows = _table(state, table)
     if key not in rows:
         raise ToolError(f"there is no {key!r} in {table}")
     return rows[key]
+
+
+def _table(state: Tables, table: str) -> dict[str, dict[str, Any]]:
+    if table not in state:
+        raise ConfigError(f"there is no table {table!r}; the tables are {sorted(state)}")
+    return state[table]
 
 
 class _Change:
@@ -148,10 +152,10 @@ class _Change:
         verb = next(verb for verb in _VERBS if verb in effect)
         if verb == "insert":
             key = value_of(effect["key"], state, arguments)
-            if key in state[effect["insert"]]:
+            if key in _table(state, effect["insert"]):
                 raise ToolError(f"{key!r} exists already in {effect['insert']}")
             row = {f: value_of(v, state, arguments) for f, v in effect["row"].items()}
-            return partial(state[effect["insert"]].__setitem__, key, row)
+            return partial(_table(state, effect["insert"]).__setitem__, key, row)
         table, key, *rest = effect[verb]
         key = value_of(key, state, arguments)
         row = _row(state, table, key)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -176,18 +177,27 @@ def test_several_rewards_add_up_whatever_their_outcome_weighs(tmp_path: Path) ->
     assert rows[0][1] - rows[0][0] == pytest.approx(-3.0)
 
 
+LONG = [[BAD, BAD, BAD, "yes"], [GOOD, "no"]]
+
+
+def second_turn_begins(folder: Path) -> int:
+    output = batch(trainer(folder, LONG))
+    ids = turn_ids(output["completion_mask"] * output["tool_mask"])
+    return int((ids[0] == 1).nonzero()[0])
+
+
 @pytest.mark.parametrize(
-    ("length", "rolled_back"), [(60, False), (45, True)], ids=["cut turn", "result rolled back"]
+    ("extra", "turns"),
+    [(3, 2), (0, 1), (-1, 1)],
+    ids=["turn cut", "turn cut to nothing", "result rolled back"],
 )
-def test_spans_at_the_edge_of_the_token_budget(
-    tmp_path: Path, length: int, rolled_back: bool
-) -> None:
-    rollouts = [[BAD, BAD, BAD, "yes"], [GOOD, "no"]]
-    made = trainer(tmp_path, rollouts, max_completion_length=length)
+def test_spans_at_the_edge_of_the_token_budget(tmp_path: Path, extra: int, turns: int) -> None:
+    length = second_turn_begins(tmp_path) + extra
+    made = trainer(tmp_path, LONG, max_completion_length=length)
     output = batch(made)  # raises where turns and runs do not fit
     mask = output["completion_mask"] * output["tool_mask"]
     assert mask.size(1) <= length
-    assert rolled_back == (int(turn_ids(mask)[0].max()) == 0)
+    assert int(turn_ids(mask)[0].max()) + 1 == turns
 
 
 def test_a_limit_on_tool_calls_leaves_a_last_turn(tmp_path: Path) -> None:
@@ -197,17 +207,15 @@ def test_a_limit_on_tool_calls_leaves_a_last_turn(tmp_path: Path) -> None:
 
 
 def test_truncated_completions_that_trl_masks_have_no_turns(tmp_path: Path) -> None:
-    rollouts = [[BAD, BAD, BAD, "yes"], ["no"]]
-    made = trainer(tmp_path, rollouts, max_completion_length=60, mask_truncated_completions=True)
+    length = second_turn_begins(tmp_path) + 3
+    made = trainer(tmp_path, LONG, max_completion_length=length, mask_truncated_completions=True)
     output = batch(made)
     assert not (output["completion_mask"] * output["tool_mask"])[0].any()
 
 
 def test_turn_values_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     made = trainer(tmp_path, ROLLOUTS, reward=[Marked(extra=1)])
-    with pytest.raises(
-        DataError, match="rollout 0 on rank 0: .*gave 4 turn values.* 3 runs"
-    ):
+    with pytest.raises(DataError, match="rollout 0 on rank 0: .*gave 4 turn values.* 3 runs"):
         batch(made)
 
 
@@ -271,7 +279,7 @@ def test_trap_f_is_real(tmp_path: Path, loss: str, level: str, vanishes: bool) -
 def two_ranks() -> list[Any]:
     import tempfile
 
-    rank = int(__import__("os").environ["RANK"])
+    rank = int(os.environ["RANK"])
     mine = ROLLOUTS[2 * rank : 2 * rank + 2]
     with tempfile.TemporaryDirectory() as folder:
         made = trainer(
