@@ -38,6 +38,14 @@ def complexity(
     entry: Annotated[
         str | None, typer.Option(help="The function that is called.", metavar="NAME")
     ] = None,
+    inputs: Annotated[
+        Path | None,
+        typer.Option(
+            help="An example input, or a .py file with `generate(n, seed)`: run the programs as "
+            "well, on growing inputs, and flag where reading and running disagree.",
+            metavar="FILE",
+        ),
+    ] = None,
     labelled: Annotated[
         Path | None,
         typer.Option(
@@ -70,28 +78,64 @@ def complexity(
     if given != 1:
         print("assay: give source files, --labelled FILE or --train FILE", file=sys.stderr)
         raise typer.Exit(2)
+    if inputs is not None and (files is None or _many(files)):
+        print("assay: --inputs goes with source files", file=sys.stderr)
+        raise typer.Exit(2)
     if train is not None:
         _train(train, output)
     elif labelled is not None:
         _measure(labelled, method, model, json_file)
-    elif files is not None and len(files) == 1 and files[0].suffix in (".jsonl", ".gz"):
+    elif files is not None and _many(files):
         _rows(files[0], method, model, output)
     else:
-        _files(files or [], method, model, language, entry, json_file)
+        _files(files or [], method, model, language, entry, inputs, json_file)
 
 
-def _judge(method: str, model: Path | None) -> Any:
+def _many(files: list[Path]) -> bool:
+    return len(files) == 1 and files[0].suffix in (".jsonl", ".gz")
+
+
+def _judge(method: str, model: Path | None, *, running: bool = False) -> Any:
     from assay.judges.complexity import ComplexityJudge
     from assay.judges.complexity.forest import Forest
     from assay.judges.complexity.learned import LearnedEstimator
     from assay.judges.complexity.static import StaticEstimator
 
-    if method == "static":
-        return ComplexityJudge((StaticEstimator(),))
-    if method not in ("learned", "hybrid"):
+    if method not in ("static", "learned", "hybrid"):
         raise ConfigError(f"--method must be one of static, learned, hybrid; got {method!r}")
-    learned = LearnedEstimator.shipped() if model is None else LearnedEstimator(Forest.load(model))
-    return ComplexityJudge((learned,) if method == "learned" else (StaticEstimator(), learned))
+    estimators: list[Any] = [] if method == "learned" else [StaticEstimator()]
+    if method != "static":
+        shipped = LearnedEstimator.shipped
+        estimators.append(shipped() if model is None else LearnedEstimator(Forest.load(model)))
+    if not running:
+        return ComplexityJudge(tuple(estimators))
+    from assay.judges.complexity.empirical import EmpiricalEstimator
+
+    estimators.insert(1, EmpiricalEstimator())  # second: a cross-check always asks it
+    return ComplexityJudge(tuple(estimators), cross_check=True)
+
+
+def _plan(path: Path, entry: str | None) -> Any:
+    from assay.judges.complexity.argument_generators import infer_arguments
+    from assay.judges.complexity.generators import infer
+    from assay.judges.complexity.written_generator import written_plan
+
+    text = _text(path)
+    if path.suffix == ".py":
+        return written_plan(text)
+    if entry is None:
+        plan = infer(text)
+    else:
+        try:
+            arguments = json.loads(text)
+        except ValueError as error:
+            raise DataError(f"{path} must be a JSON list of arguments: {error}") from None
+        plan = infer_arguments(tuple(arguments)) if isinstance(arguments, list) else None
+    if plan is None:
+        raise DataError(
+            f"{path}: nothing in this example grows; give a .py file with generate(n, seed)"
+        )
+    return plan
 
 
 def _files(
@@ -100,6 +144,7 @@ def _files(
     model: Path | None,
     language: str | None,
     entry: str | None,
+    inputs: Path | None,
     json_file: Path | None,
 ) -> None:
     from rich.console import Console
@@ -109,7 +154,11 @@ def _files(
     programs = []
     for path in paths:
         programs.append(Program(_text(path), language_of(path, language), entry))
-    estimates = _judge(method, model).estimate(programs)
+    if inputs is None:
+        estimates = _judge(method, model).estimate(programs)
+    else:
+        plans = [_plan(inputs, entry)] * len(programs)
+        estimates = _judge(method, model, running=True).estimate(programs, plans)
     Console().print(_table([str(path) for path in paths], estimates))
     rows = [
         {"file": str(path)} | _as_json(estimate)

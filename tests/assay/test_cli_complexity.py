@@ -94,3 +94,31 @@ def test_wrong_usage(tmp_path: Path, arguments: tuple[str, ...], code: int, mess
     assert done.returncode == code, done.stderr
     assert message in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_with_inputs_the_programs_run_as_well(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text("input()\nprint(sorted(map(int, input().split()))[0])\n")
+    (tmp_path / "example.txt").write_text("5\n3 1 4 1 5\n")
+    out = tmp_path / "out.json"
+    done = assay(tmp_path / "program.py", "--inputs", tmp_path / "example.txt", "--json", out)
+    assert done.returncode == 0, done.stderr
+    (row,) = json.loads(out.read_text())
+    assert row["expression"] == "n log n"
+    assert sorted(row["method"].split("+")) == ["empirical", "static"]
+    assert any(line.startswith("random: steps") for line in row["evidence"])
+
+
+def test_inputs_of_no_use_are_refused(tmp_path: Path) -> None:
+    program, example = tmp_path / "program.py", tmp_path / "example.txt"
+    program.write_text(LINEAR)
+    example.write_text("hello world\n")
+    done = assay(program, "--inputs", example)
+    assert done.returncode == 1
+    assert "give a .py file with generate(n, seed)" in done.stderr
+    (tmp_path / "generator.py").write_text("def make(n):\n    return ''\n")
+    done = assay(program, "--inputs", tmp_path / "generator.py")
+    assert (done.returncode, "must define generate" in done.stderr) == (1, True)
+    assert assay("--inputs", example, "--labelled", program).returncode == 2
+    assert assay(tmp_path / "rows.jsonl", "--inputs", example).returncode == 2
+    done = assay(program, "--entry", "f", "--inputs", example)
+    assert (done.returncode, "JSON list of arguments" in done.stderr) == (1, True)

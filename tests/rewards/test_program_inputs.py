@@ -135,3 +135,27 @@ def test_a_row_without_an_optimum_is_skipped_where_that_is_asked_for() -> None:
         TimeComplexity().evaluate(rows[:2])
     with pytest.raises(ConfigError, match="no_optimum must be one of"):
         TimeComplexity(no_optimum="zero")  # type: ignore[arg-type]
+
+
+@pytest.mark.slow  # runs two programs at growing sizes
+def test_reading_and_running_are_checked_against_each_other_through_the_reward() -> None:
+    from assay.judges.complexity.empirical import EmpiricalEstimator
+    from assay.judges.complexity.static import StaticEstimator
+    from examples.problems import inputs_of as problem_inputs
+    from examples.problems import load, rows
+
+    judge = ComplexityJudge((StaticEstimator(), EmpiricalEstimator(budget_s=4.0)), cross_check=True)
+    reward = TimeComplexity(judge, inputs=problem_inputs)
+    (row,) = (row for row in rows() if row["uid"] == "close_pairs")
+    (problem,) = (problem for problem in load() if problem.uid == "close_pairs")
+    row = {k: v for k, v in row.items() if k not in ("prompt", "optimal_solution")}
+    chosen = [s for s in problem.solutions if s.name in ("two_pointers", "binary_search")]
+    scores = reward.evaluate([sample(f"```python\n{s.source}```", **row) for s in chosen])
+    assert [score.value for score in scores] == [1.0, 0.0]
+    assert all(score.info["method"] == "static+empirical" for score in scores)
+    # what the reader takes for quadratic and the runs do not is told
+    (sums,) = (problem for problem in load() if problem.uid == "stride_sums")
+    (slow,) = (s for s in sums.solutions if s.name == "sum_each")
+    estimate = judge.estimate([Program(slow.source, "python")], [sums.inputs])[0]
+    read = StaticEstimator().estimate([Program(slow.source, "python")])[0].expression
+    assert bool(estimate.flags) == (read != "n^(3/2)"), estimate
