@@ -12,8 +12,9 @@ from torch import Tensor
 from trl import GRPOTrainer
 
 from assay.errors import ConfigError, DataError
+from assay.judges.turn_critic import RuleCritic
 from assay.messages import Sample
-from assay.policy.credit_assignment import TurnCredit
+from assay.policy.credit_assignment import Rollout, TurnCredit
 from assay.policy.turn_credit import (
     TurnCreditGRPOTrainer,
     last_observation,
@@ -21,7 +22,7 @@ from assay.policy.turn_credit import (
     whole_history,
 )
 from assay.policy.turn_spans import turn_ids
-from assay.rewards import Term, WeightedSum
+from assay.rewards import Term, TurnReward, WeightedSum
 from tests.policy.scripted_rollouts import BAD, GOOD, VAGUE, Marked, batch, trainer
 from tests.ranks import run_ranks
 
@@ -226,6 +227,30 @@ def plain_reward(completions: Any, **_: Any) -> list[float]:
 def test_needs_a_reward_that_can_give_turns(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="reward_funcs has none; add a TurnReward"):
         trainer(tmp_path, ROLLOUTS, reward=[plain_reward])
+
+
+# Trap (e): informational gain without a model.
+
+
+def test_trap_e_turns_that_bring_nothing_new_fail_by_rule() -> None:
+    def search(query: str, result: str) -> list[dict[str, Any]]:
+        call = {"function": {"name": "search", "arguments": {"query": query}}}
+        return [
+            {"role": "assistant", "content": "", "tool_calls": [call]},
+            {"role": "tool", "name": "search", "content": result},
+        ]
+
+    river = "The Lena is a river in Siberia that flows north into the Arctic Ocean."
+    turns = [
+        *search("river in Siberia", river),
+        *search("long river, Siberia", river),
+        *search("tea", "Tea grows in Assam, a state in the north-east of India."),
+    ]
+    reward = TurnReward(RuleCritic(), require="decided")
+    values = reward.evaluate([Sample.of("Which river?", turns)])[0].turns
+    assert values == (0.0, -1.0, 0.0)
+    credit = TurnCredit().assign([Rollout(1.0, values)])[0]
+    assert credit is not None and credit.advantages == (1.0, 0.0, 1.0)
 
 
 # Trap (f): sequence-level importance sampling.
