@@ -21,7 +21,7 @@ _YES = re.compile(
     re.IGNORECASE,
 )
 _ACTS = re.compile(
-    r"(?:^|[_.\-])(?:book|update|cancel|send|modify|exchange|return|create|delete|add|remove|set"
+    r"(?:^|__|[.:/])(?:book|update|cancel|send|modify|exchange|return|create|delete|add|remove|set"
     r"|pay|buy|order|place|submit|write|transfer_money|refund|issue|post|move|rename|change|edit)"
     r"(?:[_.\-]|(?=[A-Z])|$)"
 )
