@@ -9,6 +9,7 @@ from types import MappingProxyType
 
 from assay.errors import ConfigError
 from assay.policy.environments import families_booking as booking
+from assay.policy.environments import families_learning as learning
 from assay.policy.environments import families_office as office
 from assay.policy.environments import families_trade as trade
 from assay.policy.environments.spec import EnvironmentSpec
@@ -27,11 +28,11 @@ FAMILIES: Mapping[str, Family] = MappingProxyType(
         "appointments": booking.appointments,
         "hotel": booking.hotel,
         "meetings": booking.meetings,
-        "library": office.library,
+        "library": learning.library,
         "tickets": office.tickets,
         "files": office.files,
         "leave": office.leave,
-        "courses": office.courses,
+        "courses": learning.courses,
         "access": office.access,
     }
 )
