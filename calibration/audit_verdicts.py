@@ -182,11 +182,11 @@ def _columns(
     if pairs.ordered and (ba != MISSING).any():
         at = put(*position_indicators(ab, ba).T)
         for index, name in enumerate(("consistency", "fairness", "first_pick_rate")):
-            statistics[name] = lambda s, i=index, at=at: position_statistics(s[:, at:])[:, i]
+            statistics[name] = _place(at, index)
         # The same pairs as above: those with a readable verdict in both orders.
         valid = (ab != MISSING) & (ba != MISSING)
         term = put(_wins(ab) * valid, valid, _wins(ba) * valid, valid)
-        statistics["position_term"] = lambda s, at=term: two_order_statistic(s[:, at:])
+        statistics["position_term"] = _term(term)
     known = (label == FIRST) | (label == SECOND)
     if known.any():
         # +1 right, -1 wrong, 0 tie, in either order; B shown first wins where the place says 0.
@@ -194,19 +194,17 @@ def _columns(
         spoken = (ab != MISSING).astype(float) + (ba != MISSING)
         score = (right_ab + right_ba + spoken) / 2 * known
         at = put(score, spoken * known)
-        statistics["accuracy"] = lambda s, at=at: s[:, at] / s[:, at + 1]
+        statistics["accuracy"] = _ratio(at)
         if (ba != MISSING).any():
             at = put((right_ab + right_ba > 0) & known, known)
-            statistics["both_orders_accuracy"] = lambda s, at=at: s[:, at] / s[:, at + 1]
+            statistics["both_orders_accuracy"] = _ratio(at)
     p_a = pairs.p_a
     use = known & ~np.isnan(p_a)
     if use.any():
         codes = bin_codes(np.where(use, p_a, 0.0), BINS, "width", (0.0, 1.0))
         gap = np.where(use, (label == FIRST) - np.where(use, p_a, 0.0), 0.0)
         at = put(*[gap * (codes == b) for b in range(BINS)], use)
-        statistics["ece"] = lambda s, at=at: (
-            np.abs(s[:, at : at + BINS]).sum(axis=1) / s[:, at + BINS]
-        )
+        statistics["ece"] = _bin_gaps(at)
     longer = ~np.isnan(pairs.length_a) & ~np.isnan(pairs.length_b)
     longer &= pairs.length_a != pairs.length_b
     if longer.any():
@@ -214,11 +212,43 @@ def _columns(
         usable = longer & ((ab != MISSING) | (ba != MISSING))
         won = np.where(pairs.length_a > pairs.length_b, wins_a, 1 - wins_a)
         at = put(np.where(usable, won, 0.0), usable)
-        statistics["longer_win_rate"] = lambda s, at=at: s[:, at] / s[:, at + 1]
+        statistics["longer_win_rate"] = _ratio(at)
     if not statistics:
         at = put(ab == MISSING, np.ones(len(ab)))
-        statistics["unparsed"] = lambda s, at=at: s[:, at] / s[:, at + 1]
+        statistics["unparsed"] = _ratio(at)
     return columns, statistics
+
+
+def _ratio(at: int) -> Callable[[FloatArray], FloatArray]:
+    """Column `at` over the next one."""
+
+    def statistic(sums: FloatArray) -> FloatArray:
+        found: FloatArray = sums[:, at] / sums[:, at + 1]
+        return found
+
+    return statistic
+
+
+def _place(at: int, index: int) -> Callable[[FloatArray], FloatArray]:
+    def statistic(sums: FloatArray) -> FloatArray:
+        return position_statistics(sums[:, at:])[:, index]
+
+    return statistic
+
+
+def _term(at: int) -> Callable[[FloatArray], FloatArray]:
+    def statistic(sums: FloatArray) -> FloatArray:
+        return two_order_statistic(sums[:, at:])
+
+    return statistic
+
+
+def _bin_gaps(at: int) -> Callable[[FloatArray], FloatArray]:
+    def statistic(sums: FloatArray) -> FloatArray:
+        total: FloatArray = np.abs(sums[:, at : at + BINS]).sum(axis=1) / sums[:, at + BINS]
+        return total
+
+    return statistic
 
 
 def _wins(codes: Any) -> FloatArray:
@@ -238,7 +268,8 @@ def _right(answer: Any, label: Any, place: Any = None) -> FloatArray:
 def _forecasts(pairs: PairTable) -> FloatArray:
     """P(A) of the rows that have it and a label."""
     p = pairs.p_a
-    return p[((pairs.label == FIRST) | (pairs.label == SECOND)) & ~np.isnan(p)]
+    found: FloatArray = p[((pairs.label == FIRST) | (pairs.label == SECOND)) & ~np.isnan(p)]
+    return found
 
 
 def _rates(counts: PositionCounts) -> dict[str, float | None]:

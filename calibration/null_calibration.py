@@ -110,8 +110,8 @@ def null_ece(
     found = np.empty(draws)
     for draw in range(draws):
         hits = generator.binomial(counts, values)
-        gaps = np.bincount(codes, weights=hits, minlength=bins) - expected
-        found[draw] = np.abs(gaps).sum() / n
+        surplus = np.bincount(codes, weights=hits, minlength=bins) - expected
+        found[draw] = np.abs(surplus).sum() / n
     return NullDistribution(np.sort(found))
 
 

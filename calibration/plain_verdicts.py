@@ -62,7 +62,7 @@ class PlainReader:
         verdict = self._verdict(get("choice", get("verdict", get("winner"))), swapped, where, table)
         p_a, p_first, gap = (_real(get(k), k, where) for k in ("p_a", "p_first", "order_gap"))
         label = get("label")
-        rest = {
+        rest: dict[str, Any] = {
             "label": MISSING if label is None else self._label(label, where),
             "gap": abs(_real(get("quality_gap"), "quality_gap", where)),
             "length_a": _real(get("length_a"), "length_a", where),
