@@ -22,7 +22,9 @@ _HEAD = re.compile(
     |\{\s*["'](?:status|success|ok)["']\s*:\s*+(?:["'](?:error|failed|failure)["']|false\b)
     |\w*(?:Error|Exception)\b\s*[:(]
     |exit\ ?code:?\s*[1-9-]
-    |(?:http(?:/[\d.]+)?\s*(?:status\s*)?(?:code\s*)?:?\s*)?[45]\d\d\s+(?:[A-Z][a-z]+|[A-Z ]+)\b
+    |(?:http(?:/[\d.]+)?\s*(?:status\s*)?(?:code\s*)?:?\s*)?[45]\d\d\s+(?:
+      internal|bad|not|service|gateway|unauthorized|forbidden|too|conflict|unprocessable|method
+      |request|payment|gone|precondition|client|server)\b
     |http\s*(?:error|status)?\s*:?\s*[45]\d\d\b)""",
     re.IGNORECASE | re.VERBOSE,
 )

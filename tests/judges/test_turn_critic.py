@@ -128,6 +128,8 @@ def test_an_error_mark_counts_more_than_the_text() -> None:
     assert outcome_of(tool("Error bars are shown.", is_error=False)) == "ok"
     assert outcome_of(tool("all fine", is_error=True)) == "unclear"
     assert outcome_of(tool('{"error": null, "rows": []}')) == "ok"
+    assert outcome_of(tool("450 dollars")) == outcome_of(tool("404 results were found")) == "ok"
+    assert outcome_of(tool("404 Not Found")) == "unclear"
     assert outcome_of(tool("exitcode: 1\nTraceback ...\nNameError: name 'x'")) == "refused"
 
 

@@ -9,7 +9,7 @@ import pytest
 from assay.errors import ConfigError, DataError
 from assay.judge import TurnVerdict
 from assay.messages import Message, ToolCall, Trajectory
-from assay.policy.data.horizon_job import reviewed_row
+from assay.policy.data.horizon_job import HorizonJob, reviewed_row
 from assay.policy.stages.turn_critic import (
     TurnCriticConfig,
     critic_rows,
@@ -82,6 +82,8 @@ def test_a_tiny_model_is_trained_and_its_malformed_replies_abstain(tmp_path: Pat
     assert result.stage == "turn_critic" and result.steps == 2
     critic = trained_critic(result.folder, max_tokens=40)
     assert critic.turns_per_call == 1 and critic.max_tokens == 400
+    found = HorizonJob(tmp_path / "rows.jsonl", model=str(result.folder), limit=1).run()
+    assert found.agreement["asked"] == 2 and found.agreement["turns"] == 2
     (verdicts,) = critic.review([RUN])
     assert len(verdicts) == 2
     for verdict in verdicts:  # two steps teach no JSON: what it says cannot be read
