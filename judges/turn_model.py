@@ -195,8 +195,9 @@ def read_verdicts(reply: Reply, nonce: str, turns: Sequence[int]) -> dict[int, T
             verdicts[index] = TurnVerdict(None, None, None, "no verdict on this turn", reply.text)
         else:
             item = told[index]
-            values = [_WORDS[item[name]] for name in CRITERIA]
-            verdicts[index] = TurnVerdict(*values, str(item.get("reason", "")), reply.text)
+            sound, accurate, gained = (_WORDS[item[name]] for name in CRITERIA)
+            reason = str(item.get("reason", ""))
+            verdicts[index] = TurnVerdict(sound, accurate, gained, reason, reply.text)
     return verdicts
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from assay.calibration.intervals import Interval
@@ -90,10 +91,10 @@ def _success(what: str, bins: tuple[Bin, ...]) -> Table:
     return table
 
 
-def _counts(what: str, counts: object, total: int) -> Table:
+def _counts(what: str, counts: Mapping[str, int], total: int) -> Table:
     table = _table(what, "count", "share")
-    for name, count in dict(counts).items():  # type: ignore[call-overload]
-        table.add_row(str(name), str(count), f"{count / max(total, 1):.1%}")
+    for name, count in counts.items():
+        table.add_row(name, str(count), f"{count / max(total, 1):.1%}")
     return table
 
 

@@ -83,7 +83,8 @@ def _bad_argument_type(run: Trajectory, tools: Any, coin: random.Random) -> Plan
     given = dict(call.arguments or {})
     name = coin.choice(sorted(given))
     value = given[name]
-    given[name] = coin.choice(([], 12345) if isinstance(value, str) else ("many", None))
+    others: tuple[Any, ...] = ([], 12345) if isinstance(value, str) else ("many", None)
+    given[name] = coin.choice(others)
     return _with_call(run, position, replace(call, arguments=given), "bad_argument_type")
 
 
