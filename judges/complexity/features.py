@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Set
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -36,6 +37,7 @@ from assay.judges.complexity.ir import (
     walk,
 )
 from assay.judges.complexity.library import COMBINATIONS, NUMBERS, READERS
+from assay.judges.complexity.terms import own_names, terms_of
 
 Vector = npt.NDArray[np.float32]
 
@@ -105,10 +107,37 @@ def _names() -> list[str]:
 NAMES = tuple(_names())
 
 
+@dataclass(frozen=True, slots=True)
+class Description:
+    """A program as the learned estimator sees it.
+
+    Attributes:
+        numbers: In the order of `NAMES`.
+        words: `terms.terms_of`, with counts.
+    """
+
+    numbers: Vector
+    words: Mapping[str, int]
+
+    __hash__ = None  # type: ignore[assignment]
+
+
 def describe(
     nodes: list[Node], machine: Interpreter, total: cost.Cost | None, expression: Expression | None
+) -> Description:
+    """Numbers and words of a program that was read."""
+    own = own_names(nodes, machine)
+    numbers = _numbers(nodes, machine, total, expression, own)
+    return Description(numbers, terms_of(nodes, machine, own))
+
+
+def _numbers(
+    nodes: list[Node],
+    machine: Interpreter,
+    total: cost.Cost | None,
+    expression: Expression | None,
+    own: Set[str],
 ) -> Vector:
-    """One row of numbers, in the order of `NAMES`."""
     functions = list(machine.functions_read.values())
     everything = walk([n for n in nodes if not isinstance(n, Function)])
     for function in functions:
@@ -119,6 +148,7 @@ def describe(
         for node in everything
         if isinstance(node, Call | New)
         for name in [node.type if isinstance(node, New) else key_of(node.callee).lstrip(".")]
+        if name not in own
     )
     signs = Counter(
         node.sign for node in everything if isinstance(node, Operation | Assign) and node.sign

@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 
 Method = Literal["static", "learned", "hybrid"]
 UNMAPPED = "none"
+#: Headings short enough for a confusion matrix in a terminal of 80 columns.
+_SHORT = dict(
+    zip((*CLASSES, UNMAPPED), ("1", "log", "n", "nlog", "n^2", "n^3", "exp", "none"), strict=True)
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,9 +113,9 @@ class Evaluation:
                 f"mean rank distance {self.rank_distance(language):.2f} ({self.method})"
             )
             table = Table(title=title, title_justify="left")
-            table.add_column("label \\ found")
+            table.add_column("label \\ found", no_wrap=True)
             for found in (*CLASSES, UNMAPPED):
-                table.add_column(found, justify="right")
+                table.add_column(_SHORT[found], justify="right", no_wrap=True)
             for label in CLASSES:
                 row = [counts.get((label, found), 0) for found in (*CLASSES, UNMAPPED)]
                 if any(row):

@@ -1,13 +1,13 @@
-"""The learned estimator: a forest over structural features and the static estimate.
+"""The learned estimator: a classifier over a program's structure and its static estimate.
 
 It corrects what rules read wrongly: which of two readings people mean, what a bound stands for.
-Where the forest agrees with the static estimator the expression is the static one; elsewhere it is
-the plain expression of the class that the forest prefers, and the estimate says so.
+Where it agrees with the static estimator the expression is the static one; elsewhere it is the
+plain expression of the class that it prefers, and the estimate says so.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,8 +18,8 @@ from assay.errors import DataError
 from assay.judge import Estimate
 from assay.judges.complexity import features, static
 from assay.judges.complexity.expression import CLASSES, parse
-from assay.judges.complexity.forest import Forest
-from assay.judges.complexity.labelled import Evaluation, Labelled, tally
+from assay.judges.complexity.labelled import Evaluation, Labelled, predicted, tally
+from assay.judges.complexity.linear import LinearModel
 from assay.judges.complexity.program import Program
 
 #: The model that comes with the library, trained on the project's own programs only.
@@ -29,16 +29,16 @@ _PLAIN = dict(zip(CLASSES, ("1", "log n", "n", "n log n", "n^2", "n^3", "2^n"), 
 
 @dataclass(frozen=True)
 class LearnedEstimator:
-    """Static estimates, corrected by a forest.
+    """Static estimates, corrected by a classifier.
 
     Attributes:
-        forest: Trees over `features.NAMES`.
-        trust: The forest overrules the static estimator where its share for another class is at
-            least this.
+        model: Reads what `features.describe` gives.
+        trust: The model overrules the static estimator where its probability for another class is
+            at least this.
     """
 
-    forest: Forest
-    trust: float = 0.4
+    model: LinearModel
+    trust: float = 0.0
 
     name = "learned"
     __hash__ = None  # type: ignore[assignment]
@@ -55,12 +55,23 @@ class LearnedEstimator:
                 "no learned model is installed; train one with assay complexity --train FILE, or "
                 "use the method 'static'"
             )
-        return cls(Forest.load(SHIPPED))
+        return cls.load(SHIPPED)
 
     @classmethod
-    def train(
-        cls, rows: Sequence[Labelled], *, trees: int = 300, seed: int = 0
-    ) -> LearnedEstimator:
+    def load(cls, path: str | Path) -> LearnedEstimator:
+        """An estimator with a model that `save` wrote.
+
+        Raises:
+            DataError: Not a model.
+        """
+        return cls(LinearModel.load(path))
+
+    def save(self, path: str | Path) -> None:
+        """Write the model: plain arrays, nothing that is run when it is read."""
+        self.model.save(path)
+
+    @classmethod
+    def train(cls, rows: Sequence[Labelled]) -> LearnedEstimator:
         """Fit on labelled programs.
 
         Raises:
@@ -73,77 +84,124 @@ class LearnedEstimator:
                 f"training needs programs of at least two classes, got {sorted(set(labels))}; "
                 "add rows of other classes"
             )
-        matrix = np.stack([row_of(row.program)[0] for row in rows])
-        return cls(Forest.fit(matrix, labels, trees=trees, seed=seed))
+        return cls(_fit([row_of(row.program)[0] for row in rows], labels))
 
     def estimate(self, programs: Sequence[Program]) -> list[Estimate]:
         """One estimate per program; what does not parse has none, with confidence 0."""
         if not programs:
             return []
-        rows, estimates = zip(*(row_of(program) for program in programs), strict=True)
-        shares = self.forest.predict(np.stack(rows))
-        return [self._decide(e, share) for e, share in zip(estimates, shares, strict=True)]
+        described = [row_of(program) for program in programs]
+        shares = self.shares([description for description, _ in described])
+        return [self.decide(e, share) for (_, e), share in zip(described, shares, strict=True)]
 
-    def _decide(self, estimate: Estimate, shares: npt.NDArray[np.float64]) -> Estimate:
+    def shares(self, described: Sequence[features.Description]) -> npt.NDArray[np.float64]:
+        """Probabilities of the model's classes, shape (programs, classes)."""
+        return self.model.predict(*_parts(described))
+
+    def decide(self, estimate: Estimate, shares: npt.NDArray[np.float64]) -> Estimate:
+        """The static estimate, or the class that the model prefers to it.
+
+        Args:
+            estimate: What the static estimator says.
+            shares: Probability of each of the model's classes.
+        """
         if "does not parse" in estimate.flags:
             return Estimate(None, 0.0, self.name, (), estimate.flags)
         best = int(shares.argmax())
-        chosen = self.forest.classes[best]
+        chosen = self.model.classes[best]
         confidence = round(float(shares[best]), 3)
         found = parse(estimate.expression).to_class() if estimate.expression else None
         if chosen == found or (found is not None and shares[best] < self.trust):
             return Estimate(
                 estimate.expression, confidence, self.name, estimate.evidence, estimate.flags
             )
-        flag = f"static says {estimate.expression or 'nothing'}, the forest says {chosen}"
+        flag = f"static says {estimate.expression or 'nothing'}, the model says {chosen}"
         return Estimate(
             _PLAIN[chosen], confidence, self.name, estimate.evidence, (*estimate.flags, flag)
         )
 
 
-def row_of(program: Program) -> tuple[features.Vector, Estimate]:
-    """Features of a program and its static estimate."""
+def row_of(program: Program) -> tuple[features.Description, Estimate]:
+    """What describes a program, and its static estimate."""
     return static.StaticEstimator().describe(program)
 
 
 def cross_validate(
-    rows: Sequence[Labelled], *, folds: int = 5, trees: int = 300, seed: int = 0, trust: float = 0.4
+    rows: Sequence[Labelled],
+    *,
+    folds: int = 5,
+    seed: int = 0,
+    trust: float = 0.0,
+    together: Sequence[str] | None = None,
 ) -> Evaluation:
     """Accuracy on programs that were not trained on; similar programs share a fold.
 
     Args:
         rows: Labelled programs.
         folds: How many parts.
-        trees: Size of each forest.
-        seed: Of folds and forests.
+        seed: Of the parts.
         trust: As in `LearnedEstimator`.
+        together: For each row the name of a group, such as its problem, that stays in one fold.
     """
-    described = [row_of(row.program) for row in rows]
-    matrix = np.stack([vector for vector, _ in described])
-    groups = near_duplicates([row.program for row in rows])
-    order = np.random.default_rng(seed).permutation(max(groups) + 1)
-    fold_of = np.array([order[group] % folds for group in groups])
-    found = [""] * len(rows)
-    labels = [row.complexity for row in rows]
-    for fold in range(folds):
-        held, kept = np.flatnonzero(fold_of == fold), np.flatnonzero(fold_of != fold)
-        if not len(held) or not len(kept):
-            continue
-        forest = Forest.fit(
-            matrix[kept], [labels[i] for i in kept.tolist()], trees=trees, seed=seed
-        )
-        estimator = LearnedEstimator(forest, trust)
-        for i, shares in zip(held.tolist(), forest.predict(matrix[held]), strict=True):
-            estimate = estimator._decide(described[i][1], shares)
-            expression = estimate.expression
-            found[i] = (parse(expression).to_class() if expression else None) or "none"
+    found, _ = held_out(rows, folds=folds, seed=seed, trust=trust, together=together)
     return tally(rows, found, "static + learned, cross-validated")
 
 
-def near_duplicates(programs: Sequence[Program], *, threshold: float = 0.5) -> list[int]:
+def held_out(
+    rows: Sequence[Labelled],
+    *,
+    folds: int = 5,
+    seed: int = 0,
+    trust: float = 0.0,
+    together: Sequence[str] | None = None,
+) -> tuple[list[str], list[int]]:
+    """The class found for every program by a model that saw none like it, and its fold.
+
+    Args:
+        rows: Labelled programs.
+        folds: How many parts.
+        seed: Of the parts.
+        trust: As in `LearnedEstimator`.
+        together: As in `cross_validate`.
+    """
+    described = [row_of(row.program) for row in rows]
+    groups = near_duplicates([row.program for row in rows], together=together)
+    order = np.random.default_rng(seed).permutation(max(groups) + 1)
+    fold_of = [int(order[group]) % folds for group in groups]
+    found = [""] * len(rows)
+    for fold in range(folds):
+        held = [i for i, other in enumerate(fold_of) if other == fold]
+        kept = [i for i, other in enumerate(fold_of) if other != fold]
+        if not held or not kept:
+            continue
+        model = _fit([described[i][0] for i in kept], [rows[i].complexity for i in kept])
+        estimator = LearnedEstimator(model, trust)
+        shares = estimator.shares([described[i][0] for i in held])
+        for i, share in zip(held, shares, strict=True):
+            found[i] = predicted(estimator.decide(described[i][1], share))
+    return found, fold_of
+
+
+def _fit(described: Sequence[features.Description], labels: Sequence[str]) -> LinearModel:
+    return LinearModel.fit(*_parts(described), labels)
+
+
+def _parts(
+    described: Sequence[features.Description],
+) -> tuple[list[Mapping[str, int]], npt.NDArray[np.float32]]:
+    return [d.words for d in described], np.stack([d.numbers for d in described])
+
+
+def near_duplicates(
+    programs: Sequence[Program],
+    *,
+    threshold: float = 0.5,
+    together: Sequence[str] | None = None,
+) -> list[int]:
     """A group number for each program; programs whose structure is alike share one.
 
-    Alike means that the sets of runs of five kinds of syntax node overlap by `threshold` (Jaccard).
+    Alike means that the sets of runs of five kinds of syntax node overlap by `threshold` (Jaccard),
+    or that `together` has the same name for both.
     """
     sets = [frozenset(_shingles(program)) for program in programs]
     parent = list(range(len(programs)))
@@ -157,6 +215,9 @@ def near_duplicates(programs: Sequence[Program], *, threshold: float = 0.5) -> l
     for i, left in enumerate(sets):
         for j in range(i):
             right = sets[j]
+            if together is not None and together[i] == together[j]:
+                parent[root(i)] = root(j)
+                continue
             small, large = sorted((len(left), len(right)))
             if programs[i].language != programs[j].language or small < threshold * large:
                 continue

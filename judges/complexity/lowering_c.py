@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from assay.judges.complexity.ir import (
@@ -28,6 +29,18 @@ _DECLARATORS = frozenset(
     {"pointer_declarator", "reference_declarator", "parenthesized_declarator", "init_declarator",
      "array_declarator", "function_declarator", "attributed_declarator"}
 )  # fmt: skip
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+_PLACES = (Name, Index, Member)
+
+
+def _reads(node: Tree, parts: list[Node]) -> bool:
+    """Whether `x >> a >> b` reads from a stream: the value of a shift would be used."""
+    parent = node.parent
+    if parent is None or not all(isinstance(part, _PLACES) for part in parts):
+        return False
+    if parent.type == "condition_clause":
+        return parent.parent is not None and parent.parent.type == "while_statement"
+    return parent.type in ("expression_statement", "comma_expression")
 
 
 class CLowering(Lowering):
@@ -100,7 +113,7 @@ class CLowering(Lowering):
 
     def on_preproc_def(self, node: Tree) -> Node | None:
         """Lower `preproc_def`."""
-        value = self.spelling(node.child_by_field_name("value")).strip()
+        value = _COMMENT.sub("", self.spelling(node.child_by_field_name("value"))).strip()
         try:
             number = float(value.rstrip("lLuU"))
         except ValueError:
@@ -116,7 +129,7 @@ class CLowering(Lowering):
             root, parts = _chain(made)
             if isinstance(root, Call) and type(root.callee) is Name and root.callee.id == "cin":
                 return Call(root.callee, [*root.arguments, *parts], made.line)
-            if type(root) is Name and root.id in ("cin", "fin", "ss", "iss", "is", "in"):
+            if type(root) is Name and _reads(node, parts):
                 return Call(Name("cin", made.line), parts, made.line)
         if isinstance(made, Operation) and made.sign == "<<":
             root, parts = _chain(made)

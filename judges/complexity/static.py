@@ -46,7 +46,7 @@ from assay.syntax import require_language
 if TYPE_CHECKING:
     from tree_sitter import Parser
 
-    from assay.judges.complexity.features import Vector
+    from assay.judges.complexity.features import Description
 
 _NAMES = ("n", "m", "k", "q", "p", "r", "s", "t", "u", "w", "x", "y", "z")
 _FEWEST = 3  # evidence lines
@@ -89,8 +89,8 @@ class StaticEstimator:
                 estimates += [self._estimate(p) for p in programs[start : start + _BATCH]]
         return estimates
 
-    def describe(self, program: Program) -> tuple[Vector, Estimate]:
-        """Features for the learned estimator, and the estimate itself."""
+    def describe(self, program: Program) -> tuple[Description, Estimate]:
+        """What describes the program for the learned estimator, and the estimate itself."""
         from assay.judges.complexity import features
 
         reading = read(program)
@@ -98,8 +98,8 @@ class StaticEstimator:
             return features.describe([], Interpreter(program.language), None, None), _UNREADABLE
         estimate = self._from(reading)
         expression = parse(estimate.expression) if estimate.expression else None
-        vector = features.describe(reading.nodes, reading.machine, reading.total, expression)
-        return vector, estimate
+        found = features.describe(reading.nodes, reading.machine, reading.total, expression)
+        return found, estimate
 
     def _estimate(self, program: Program) -> Estimate:
         reading = read(program)

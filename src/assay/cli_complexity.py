@@ -97,7 +97,6 @@ def _many(files: list[Path]) -> bool:
 
 def _judge(method: str, model: Path | None, *, running: bool = False) -> Any:
     from assay.judges.complexity import ComplexityJudge
-    from assay.judges.complexity.forest import Forest
     from assay.judges.complexity.learned import LearnedEstimator
     from assay.judges.complexity.static import StaticEstimator
 
@@ -106,7 +105,7 @@ def _judge(method: str, model: Path | None, *, running: bool = False) -> Any:
     estimators: list[Any] = [] if method == "learned" else [StaticEstimator()]
     if method != "static":
         shipped = LearnedEstimator.shipped
-        estimators.append(shipped() if model is None else LearnedEstimator(Forest.load(model)))
+        estimators.append(shipped() if model is None else LearnedEstimator.load(model))
     if not running:
         return ComplexityJudge(tuple(estimators))
     from assay.judges.complexity.empirical import EmpiricalEstimator
@@ -231,7 +230,7 @@ def _train(path: Path, output: Path | None) -> None:
         raise typer.Exit(2)
     rows = read_labelled(path)
     Console().print(cross_validate(rows).table())
-    LearnedEstimator.train(rows).forest.save(output)
+    LearnedEstimator.train(rows).save(output)
     print(
         f"{output}: trained on {len(rows)} programs; use it with --method learned --model {output}"
     )

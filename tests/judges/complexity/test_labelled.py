@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,6 +11,7 @@ from rich.console import Console
 
 from assay.errors import ConfigError, DataError
 from assay.judge import Estimate
+from assay.judges.complexity.expression import CLASSES
 from assay.judges.complexity.labelled import (
     Evaluation,
     Labelled,
@@ -62,11 +64,24 @@ def test_accuracy_confusion_and_rank_distance_by_hand() -> None:
 
 def test_the_table_shows_every_label() -> None:
     result = evaluate(rows(("python", "logn")), Answers("log n"), "fake")
-    console = Console(width=140, record=True, file=open("/dev/null", "w"))  # noqa: SIM115
-    console.print(result.table())
-    text = console.export_text()
+    text = printed(result, 140)
     assert "python: 100.0% of 1 right, mean rank distance 0.00 (fake)" in text
     assert "logn" in text
+
+
+def test_the_headings_fit_80_columns() -> None:
+    labels = [(("python", "java")[i % 2], label) for i, label in enumerate(CLASSES * 40)]
+    result = evaluate(rows(*labels), Answers(*["2^n"] * 280), "fake")
+    text = printed(result, 80)
+    assert "…" not in text
+    for heading in ("log", "n^2", "n^3", "exp", "none", "exponential"):
+        assert heading in text
+
+
+def printed(result: Evaluation, width: int) -> str:
+    console = Console(width=width, record=True, file=io.StringIO())
+    console.print(result.table())
+    return console.export_text()
 
 
 def test_an_expression_maps_to_its_nearest_class() -> None:
