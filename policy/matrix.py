@@ -6,13 +6,12 @@ import json
 from pathlib import Path
 from typing import Any
 
-from assay.fingerprint import fingerprint_of
 from assay.loading import load_reward
 from assay.policy.chat import with_system
 from assay.policy.checkpoints import write_json_file
 from assay.policy.data.sources import as_sources, read_sources
 from assay.policy.recipe import EvaluationSpec, Recipe
-from assay.policy.rollouts import kept_rollouts, summarise
+from assay.policy.rollouts import kept_rollouts, summarise, weights_mark
 from assay.policy.stages.models import load_policy, load_tokenizer
 from assay.policy.stages.rl_rewards import code_reward, model_reward
 from assay.reward import Reward
@@ -59,7 +58,7 @@ def evaluate_policy(
         rows,
         spec.decoding,
         reward,
-        checkpoint=fingerprint_of([Path(f) for f in sorted(Path(model).glob("*.safetensors"))]),
+        checkpoint=weights_mark(model),
     )
     summary: dict[str, Any] = summarise(rollouts, scores)
     for part in _parts(scores):

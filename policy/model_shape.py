@@ -112,7 +112,7 @@ def shape_of(architecture: Mapping[str, Any] | str) -> ModelShape:
     else:
         config = LlamaConfig(**dict(architecture))
     with torch.device("meta"):
-        model = AutoModelForCausalLM.from_config(config)
+        model = AutoModelForCausalLM.from_config(config)  # type: ignore[no-untyped-call]
     inner = model.get_decoder()
     blocks = [sum(p.numel() for p in block.parameters()) for block in inner.layers]
     linear = [

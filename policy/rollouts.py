@@ -177,6 +177,12 @@ def kept_rollouts(
     return rollouts, scores
 
 
+def weights_mark(model: str | Path) -> str:
+    """What a checkpoint is known by: its name, and where it is a folder its weights' content."""
+    files = sorted(Path(model).glob("*.safetensors"))
+    return fingerprint_of([str(model) if not files else "", *files])
+
+
 def summarise(
     rollouts: Iterable[Mapping[str, Any]], scores: Iterable[Mapping[str, Any]]
 ) -> dict[str, float]:

@@ -105,6 +105,6 @@ def calm_libraries() -> None:
     from transformers.utils import logging as transformers_logging
 
     datasets.disable_progress_bars()
-    transformers_logging.disable_progress_bar()
-    transformers_logging.set_verbosity_error()
+    transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+    transformers_logging.set_verbosity_error()  # type: ignore[no-untyped-call]
     logging.getLogger("trl").setLevel(logging.ERROR)

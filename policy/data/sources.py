@@ -93,7 +93,7 @@ def read_sources(
     """
     found = {}
     for source in sources:
-        rows = []
+        rows: list[dict[str, Any]] = []
         for row in read_rows(source.path):
             if limit is not None and len(rows) == limit:
                 break

@@ -77,7 +77,7 @@ def main(config: AgenticConfig) -> StageResult:
     from assay.policy.stages.rl_trainer import StageTrainerMixin
     from assay.policy.turn_credit import TurnCreditGRPOTrainer
 
-    class AgenticTrainer(StageTrainerMixin, TurnCreditGRPOTrainer):  # type: ignore[misc]
+    class AgenticTrainer(StageTrainerMixin, TurnCreditGRPOTrainer):
         """Turn credit, with what every RL stage adds."""
 
     factories: dict[str, Callable[[], Any]] = {}

@@ -19,7 +19,7 @@ def stage_callbacks(folder: str | Path) -> list[Any]:
 
     path = Path(folder) / LOG_FILE
 
-    class ProgressLog(TrainerCallback):  # type: ignore[misc]
+    class ProgressLog(TrainerCallback):
         """Appends what the trainer logs; drops lines of steps that a resumed run does again."""
 
         def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:

@@ -14,8 +14,7 @@ from assay.groups import world
 from assay.policy.checkpoints import resume_point, write_json_file
 from assay.policy.config_keys import trl_arguments
 from assay.policy.data.difficulty import DifficultyFilter, MeetsBound, Solved
-from assay.policy.data.row_files import read_rows, write_rows
-from assay.policy.rollouts import Decoding, kept_rollouts
+from assay.policy.rollouts import Decoding, kept_rollouts, weights_mark
 from assay.policy.stages.models import (
     device_settings,
     load_policy,
@@ -122,7 +121,7 @@ def filtered(
     """The problems of which some rollouts of the stage's first checkpoint meet the criterion.
 
     Rollouts are kept in the folder `filter`, so that a run that goes on does not sample again.
-    Under several ranks the first one samples and the others read.
+    Each rank samples and scores its share of the problems; all ranks decide on all of them.
 
     Raises:
         DataError: No problem is left.
@@ -130,46 +129,44 @@ def filtered(
     rule = config.filter
     if rule is None:
         return list(rows)
-    folder = Path(config.output_dir) / "filter"
-    kept_file, about_file = folder / "kept.jsonl", Path(config.output_dir) / FILTER_FILE
-    if world()[0] == 0:
-        decoding = Decoding(
-            n=rule.n,
-            max_new_tokens=config.max_completion_length,
-            temperature=float(config.trl.get("temperature", 1.0)),
-            top_p=float(config.trl.get("top_p", 1.0)),
-            batch_size=4 * config.num_generations,
-            seed=config.seed,
-        )
-        checkpoint = fingerprint_of(
-            [config.model, *sorted(Path(config.model).glob("*.safetensors"))]
-        )
-        rollouts, scores = kept_rollouts(
-            folder,
-            lambda: _on_device(load_policy(config.model)),
-            tokenizer,
-            rows,
-            decoding,
-            reward,
-            checkpoint=checkpoint,
-        )
-        groups: dict[str, list[Mapping[str, Any]]] = {}
-        for rollout, score in zip(rollouts, scores, strict=True):
-            groups.setdefault(str(rollout["uid"]), []).append(_unwrapped(score, config.domain))
-        decided = DifficultyFilter(criterion, rule.n, rule.low, rule.high)(groups)
-        kept = set(decided.kept)
-        write_rows(kept_file, (row for row in rows if row["uid"] in kept))
-        write_json_file(
-            about_file,
-            {
-                "problems": len(groups),
-                "kept": len(kept),
-                "counts": dict(decided.counts),
-                "solved": {uid: list(span) for uid, span in decided.solved.items()},
-            },
-        )
-    _wait()
-    left = list(read_rows(kept_file)) if kept_file.is_file() else []
+    rank, ranks = world()
+    decoding = Decoding(
+        n=rule.n,
+        max_new_tokens=config.max_completion_length,
+        temperature=float(config.trl.get("temperature", 1.0)),
+        top_p=float(config.trl.get("top_p", 1.0)),
+        batch_size=4 * config.num_generations,
+        seed=config.seed + rank,
+    )
+    rollouts, scores = kept_rollouts(
+        Path(config.output_dir) / "filter" / f"{rank}-of-{ranks}",
+        lambda: _on_device(load_policy(config.model)),
+        tokenizer,
+        rows[rank::ranks],
+        decoding,
+        reward,
+        checkpoint=weights_mark(config.model),
+    )
+    groups: dict[str, list[Mapping[str, Any]]] = {}
+    for uid, score in _from_all_ranks(
+        [
+            (str(rollout["uid"]), _unwrapped(score, config.domain))
+            for rollout, score in zip(rollouts, scores, strict=True)
+        ]
+    ):
+        groups.setdefault(uid, []).append(score)
+    decided = DifficultyFilter(criterion, rule.n, rule.low, rule.high)(groups)
+    about_file = Path(config.output_dir) / FILTER_FILE
+    if rank == 0:
+        about = {
+            "problems": len(groups),
+            "kept": len(decided.kept),
+            "counts": dict(decided.counts),
+            "solved": {uid: list(span) for uid, span in decided.solved.items()},
+        }
+        write_json_file(about_file, about)
+    kept = set(decided.kept)
+    left = [row for row in rows if row["uid"] in kept]
     if not left:
         raise DataError(
             f"the difficulty filter kept none of {len(rows)} problems ({about_file} has the "
@@ -227,14 +224,14 @@ def _prompt_count(config: RLConfig, arguments: Any, rows: int) -> int:
     once = round(rows / share)
     if arguments.max_steps <= 0:
         return once
-    group = arguments.generation_batch_size // config.num_generations
+    group = int(arguments.generation_batch_size) // config.num_generations
     if group < 1:
         raise ConfigError(
             f"a generation batch of {arguments.generation_batch_size} holds no group of "
             f"{config.num_generations}; raise per_device_train_batch_size or "
             "gradient_accumulation_steps in [trl]"
         )
-    return max(once, arguments.max_steps * group)
+    return max(once, int(arguments.max_steps) * group)
 
 
 def _unwrapped(score: Mapping[str, Any], domain: str) -> Mapping[str, Any]:
@@ -266,9 +263,9 @@ def _on_device(model: Any) -> Any:
     return model.to("cuda") if torch.cuda.is_available() else model
 
 
-def _wait() -> None:
-    import sys
+def _from_all_ranks(items: list[Any]) -> list[Any]:
+    if world()[1] == 1:
+        return items
+    from accelerate.utils import gather_object
 
-    distributed = sys.modules.get("torch.distributed")
-    if world()[1] > 1 and distributed is not None:
-        distributed.barrier()
+    return list(gather_object(items))
