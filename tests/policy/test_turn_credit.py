@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import torch
+from datasets import Dataset
 from torch import Tensor
 from trl import GRPOTrainer
 
@@ -125,7 +126,7 @@ def test_abstained_turns_can_be_masked(tmp_path: Path) -> None:
     assert made._metrics["train"]["turn_credit/masked"] == [1 / 8]
 
 
-@pytest.mark.parametrize("mode", ["trajectory", "negative", "additive", "mt_grpo", "gigpo"])
+@pytest.mark.parametrize("mode", ["additive", "gigpo"])
 def test_without_failing_turns_the_loss_is_trls(tmp_path: Path, mode: Any) -> None:
     """All turns pass; one anchor state has one outcome, so gigpo has no step term either."""
     rollouts = [[GOOD, "no"], [GOOD, "no"], [GOOD, "no"], [GOOD, "no"]]
@@ -147,6 +148,20 @@ def test_gigpo_compares_what_was_done_in_the_same_state(tmp_path: Path) -> None:
     assert rows[1] == pytest.approx([-a - 0.3779, -a + 0.7069], abs=2e-4)
     assert rows[2] == pytest.approx([a + 1.1337], abs=2e-4)
     assert rows[3] == pytest.approx([-a, -a], abs=2e-4)
+
+
+@pytest.mark.parametrize("mode", ["negative", "gigpo"])
+def test_evaluation_logs_too(tmp_path: Path, mode: Any) -> None:
+    """Eight rows an evaluation batch; TRL's own log keeps four, so gigpo knows no outcomes."""
+    made = trainer(
+        tmp_path, ROLLOUTS, credit=TurnCredit(mode), per_device_eval_batch_size=8,
+        eval_strategy="no",
+    )  # fmt: skip
+    rows = [{"prompt": [{"role": "user", "content": f"Look {i}"}]} for i in range(2)]
+    log = made.evaluate(Dataset.from_list(rows))
+    assert log["eval_turn_credit/failing"] == pytest.approx(1 / 7)
+    failing = {"negative": -1.0, "gigpo": 0.0}[mode]
+    assert log["eval_turn_credit/credit/failing"] == failing
 
 
 def test_anchors() -> None:
@@ -279,9 +294,20 @@ def test_trap_f_the_trainer_refuses_and_masks_are_allowed(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize(
     ("loss", "level", "vanishes"),
-    [("grpo", "sequence", True), ("sapo", "sequence", True), ("grpo", "token", False),
-     ("cispo", "sequence", False), ("vespo", "sequence", False)],
-)  # fmt: skip
+    [
+        ("grpo", "sequence", True),
+        ("cispo", "sequence", False),
+        *(
+            pytest.param(*row, marks=pytest.mark.slow)
+            for row in [
+                ("dapo", "sequence", True),
+                ("sapo", "sequence", True),
+                ("grpo", "token", False),
+                ("vespo", "sequence", False),
+            ]
+        ),
+    ],
+)
 def test_trap_f_is_real(tmp_path: Path, loss: str, level: str, vanishes: bool) -> None:
     """Advantages that sum to zero over each sequence, put into TRL's own loss."""
     made = trainer(
