@@ -14,6 +14,7 @@ from assay.judges.complexity.probing import Line, Meter, grow
 _NOISE_S = 0.0015  # what CPU time cannot resolve
 _TIMED_S = 0.004  # what it resolves well enough for a ratio
 _TIME_NOISE = 0.08
+_SLOPE = 0.3  # by how much the growth of time may differ from that of its class
 
 
 def time_check(
@@ -128,4 +129,7 @@ def _by_time(timed: Sequence[tuple[int, float]]) -> str | None:
         return "n" if steep < 1.05 else "n log n" if 1.12 < steep < 1.3 else None
     if {name, other} == {"n^2", "n^2 log n"}:  # a tenth in the slope: below what noise makes
         return "n^2" if 1.75 < steep < 2.06 else None
+    told = slope(sizes.tolist(), CLASSES[name](sizes).tolist()) if name != "1" else 0.0
+    if sizes.max() > 60 and abs(steep - told) > _SLOPE:
+        return None
     return name if second > 1.25 * best + 0.01 else None

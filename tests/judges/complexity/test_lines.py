@@ -71,3 +71,9 @@ def test_what_one_variable_adds_tells_a_sum_from_a_product(product: bool) -> Non
     lines = [along(n, 1, ks, [cost(n, k) for k in ks]) for n in (4, 9)]
     lines += [along(k, 0, ns, [cost(n, k) for n in ns]) for k in (4, 48)]
     assert apart(lines) is not product
+
+
+def test_times_that_a_busy_machine_bent_decide_nothing() -> None:
+    # about quadratic, the last one slowed down: the best of the pure forms is a cube
+    timed = [(4096, 0.013), (8192, 0.047), (16000, 0.13), (32000, 1.0)]
+    assert _by_time(timed) in ("n^2", None)
