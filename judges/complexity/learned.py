@@ -24,6 +24,8 @@ from assay.judges.complexity.program import Program
 
 #: The model that comes with the library, trained on the project's own programs only.
 SHIPPED = Path(__file__).with_name("learned_model.npz")
+#: The shipped model knows few programs, so that it overrules only where it is all but certain.
+_SHIPPED_TRUST = 0.95
 _PLAIN = dict(zip(CLASSES, ("1", "log n", "n", "n log n", "n^2", "n^3", "2^n"), strict=True))
 
 
@@ -38,7 +40,7 @@ class LearnedEstimator:
     """
 
     model: LinearModel
-    trust: float = 0.0
+    trust: float = 0.4
 
     name = "learned"
     __hash__ = None  # type: ignore[assignment]
@@ -55,7 +57,7 @@ class LearnedEstimator:
                 "no learned model is installed; train one with assay complexity --train FILE, or "
                 "use the method 'static'"
             )
-        return cls.load(SHIPPED)
+        return cls(LinearModel.load(SHIPPED), _SHIPPED_TRUST)
 
     @classmethod
     def load(cls, path: str | Path) -> LearnedEstimator:
@@ -131,7 +133,7 @@ def cross_validate(
     *,
     folds: int = 5,
     seed: int = 0,
-    trust: float = 0.0,
+    trust: float = 0.4,
     together: Sequence[str] | None = None,
 ) -> Evaluation:
     """Accuracy on programs that were not trained on; similar programs share a fold.
@@ -152,7 +154,7 @@ def held_out(
     *,
     folds: int = 5,
     seed: int = 0,
-    trust: float = 0.0,
+    trust: float = 0.4,
     together: Sequence[str] | None = None,
 ) -> tuple[list[str], list[int]]:
     """The class found for every program by a model that saw none like it, and its fold.
