@@ -67,9 +67,12 @@ def __getattr__(name: str) -> Any:
     """`rm`, the model as a reward, made when it is asked for."""
     if name != "rm":
         raise AttributeError(name)
+    from assay.rewards.engine import Batching
     from assay.rewards.pointwise import PointwiseModel, PointwiseReward
 
-    return PointwiseReward(PointwiseModel.of(model(), tokenizer()))
+    # One long sequence at a time: on a CPU two of 512 tokens side by side take 1.1x as long.
+    batching = Batching(token_budget=512)
+    return PointwiseReward(PointwiseModel.of(model(), tokenizer(), batching=batching))
 
 
 def assay_app() -> Any:
