@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from assay.judges.client import Reply, Request, TokenLogprob, Usage
-from assay.messages import Message
+from assay.messages import Message, ToolCall
 
 
 class MalformedReply(ValueError):
@@ -82,6 +82,7 @@ def read_reply(body: bytes) -> Reply:
         logprobs=_logprobs(choice.get("logprobs")),
         model=str(data.get("model") or ""),
         revision=str(data.get("system_fingerprint") or ""),
+        tool_calls=_tool_calls(message.get("tool_calls")),
     )
 
 
@@ -95,6 +96,12 @@ def error_text(body: bytes) -> str:
         if isinstance(data, Mapping) and data.get(key):
             data = data[key]
     return " ".join(str(data).split())[:300]
+
+
+def _tool_calls(value: Any) -> tuple[ToolCall, ...]:
+    if not isinstance(value, Sequence) or isinstance(value, str):
+        return ()
+    return tuple(ToolCall.of(call) for call in value if isinstance(call, Mapping))
 
 
 def _usage(value: Any) -> Usage | None:

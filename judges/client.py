@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from assay.errors import ConfigError
-from assay.messages import Message, as_messages
+from assay.messages import Message, ToolCall, as_messages
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +74,7 @@ class Request:
         schema_name: What the server is told the schema is called.
         seed: Overrides the client's seed.
         max_tokens: Overrides the client's.
+        tools: Tools on offer, as JSON schemas of functions; the reply then may hold calls.
     """
 
     messages: tuple[Message, ...]
@@ -81,6 +82,7 @@ class Request:
     schema_name: str = "verdict"
     seed: int | None = None
     max_tokens: int | None = None
+    tools: tuple[Mapping[str, Any], ...] = ()
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -109,6 +111,7 @@ class Reply:
         schema_enforced: The server was given the schema and did not refuse it.
         attempts: Requests sent.
         seconds: From the first attempt to the end.
+        tool_calls: Calls that the server read out of the reply; malformed ones keep their text.
     """
 
     text: str
@@ -123,6 +126,7 @@ class Reply:
     schema_enforced: bool = False
     attempts: int = 1
     seconds: float = 0.0
+    tool_calls: tuple[ToolCall, ...] = ()
 
     __hash__ = None  # type: ignore[assignment]
 

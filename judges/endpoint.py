@@ -162,6 +162,8 @@ class Endpoint(Client):
         }
         optional = {"temperature": self.temperature, "top_p": self.top_p, "seed": seed}
         body |= {name: value for name, value in optional.items() if value is not None}
+        if request.tools:
+            body["tools"] = [dict(tool) for tool in request.tools]
         if self.top_logprobs:
             body |= {"logprobs": True, "top_logprobs": self.top_logprobs}
         return body | dict(self.extra_body)

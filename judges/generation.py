@@ -54,6 +54,7 @@ class LoadedModel:
         """Token ids of a request's prompt."""
         text = self.tokenizer.apply_chat_template(
             [message_dict(message) for message in request.messages],
+            tools=[dict(tool) for tool in request.tools] or None,
             add_generation_prompt=True,
             tokenize=False,
         )

@@ -8,10 +8,13 @@ from typing import Annotated, Any
 
 import typer
 
+from assay import cli_agent_data
 from assay.cli_files import write_json
 from assay.errors import ConfigError
 
 app = typer.Typer(no_args_is_help=True, help="Build training data.", rich_markup_mode=None)
+app.command()(cli_agent_data.search)
+app.command()(cli_agent_data.trajectories)
 
 _JSON = typer.Option("--json", help="Write the counts here, for machines.", metavar="FILE")
 
@@ -192,99 +195,3 @@ def _report(counts: dict[str, Any], json_file: Path | None) -> None:
         else:
             print(f"{name}: {count}")
     write_json(json_file, counts)
-
-
-@app.command()
-def search(
-    pages: Annotated[
-        Path,
-        typer.Option(
-            help="A MediaWiki XML export (plain, bz2, gzip), or JSON lines with title and text.",
-            metavar="FILE",
-        ),
-    ],
-    graph: Annotated[
-        Path, typer.Option(help="The entity graph, a SQLite file; continued.", metavar="FILE")
-    ],
-    output: Annotated[Path, typer.Option(help="Question rows go here; continued.", metavar="FILE")],
-    wikidata: Annotated[
-        Path | None,
-        typer.Option(help="More relations: subject, predicate, object.", metavar="FILE"),
-    ] = None,
-    extractor: Annotated[
-        str | None,
-        typer.Option(
-            help="A model that reads relations out of sentences, instead of patterns.",
-            metavar="BASE_URL,MODEL",
-        ),
-    ] = None,
-    writer: Annotated[
-        str | None,
-        typer.Option(
-            help="A model that writes the questions, instead of a template.",
-            metavar="BASE_URL,MODEL",
-        ),
-    ] = None,
-    api_key_env: Annotated[
-        str | None,
-        typer.Option(help="Environment variable with the endpoints' key.", metavar="NAME"),
-    ] = None,
-    count: Annotated[int, typer.Option(min=1, help="Questions.", metavar="N")] = 100,
-    length: Annotated[int, typer.Option(min=1, help="Hops.", metavar="N")] = 3,
-    since: Annotated[
-        str | None, typer.Option(help="Heads edited on this day or later.", metavar="DATE")
-    ] = None,
-    until: Annotated[
-        str | None, typer.Option(help="Heads edited on this day or earlier.", metavar="DATE")
-    ] = None,
-    min_words: Annotated[int, typer.Option(min=0, help="Of a head.", metavar="N")] = 30,
-    min_relations: Annotated[int, typer.Option(min=1, help="Of a head.", metavar="N")] = 2,
-    hub_limit: Annotated[
-        int, typer.Option(min=1, help="More edges than this point at a hub.", metavar="N")
-    ] = 500,
-    seed: Annotated[int, typer.Option(help="Of walks and order.", metavar="N")] = 0,
-    json_file: Annotated[Path | None, _JSON] = None,
-) -> None:
-    """Build questions that take several searches, from the pages of an encyclopedia."""
-    from datetime import timedelta
-
-    from assay.errors import DataError
-    from assay.judges.endpoint import Endpoint
-    from assay.policy.data.search.build import QuestionPlan, build_graph, build_questions
-    from assay.policy.data.search.graph import EntityGraph
-    from assay.policy.data.search.pages import moment
-    from assay.policy.data.search.questions import ModelWriter, TemplateWriter
-    from assay.policy.data.search.relations import ModelExtractor
-    from assay.policy.data.search.walks import WalkRules
-
-    def endpoint(spec: str) -> Endpoint:
-        base_url, _, name = spec.rpartition(",")
-        if not base_url or not name:
-            raise ConfigError(f"a model is given as BASE_URL,MODEL; got {spec!r}")
-        return Endpoint(base_url, name, api_key_env=api_key_env)
-
-    try:
-        start, end = moment(since, "--since"), moment(until, "--until")
-        if end is not None and until is not None and len(until.strip()) == len("2026-01-31"):
-            end += timedelta(days=1, microseconds=-1)  # a day's end, not its beginning
-        plan = QuestionPlan(
-            count=count,
-            rules=WalkRules(length=length, hub_limit=hub_limit),
-            since=start,
-            until=end,
-            min_words=min_words,
-            min_relations=min_relations,
-            writer=TemplateWriter() if writer is None else ModelWriter(endpoint(writer)),
-            seed=seed,
-        )
-        reader = None if extractor is None else ModelExtractor(endpoint(extractor))
-    except (ConfigError, DataError) as error:
-        print(f"assay: {error}", file=sys.stderr)
-        raise typer.Exit(2) from None
-    with EntityGraph(graph) as made:
-        sizes = build_graph(made, pages, extractor=reader, wikidata=wikidata)
-        print("; ".join(f"{number:,} {name}" for name, number in sizes.items()))
-        counts = build_questions(made, plan, output)
-    for name, number in sorted(counts.items(), key=lambda item: -item[1]):
-        print(f"{number:>8,}  {name}")
-    write_json(json_file, {"graph": sizes, "questions": counts})
