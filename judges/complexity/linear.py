@@ -188,4 +188,5 @@ def _weighted(
 
 
 def _standard(numbers: Floats, mean: Floats, scale: Floats) -> Floats:
-    return (_SHARE * np.clip((numbers - mean) / scale, -_CLIP, _CLIP)).astype(np.float32)
+    small: Floats = (_SHARE * np.clip((numbers - mean) / scale, -_CLIP, _CLIP)).astype(np.float32)
+    return small
