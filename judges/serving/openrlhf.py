@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,9 +10,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from assay.errors import DataError
 from assay.judges.serving.config import OpenRlhf
 from assay.judges.serving.context import Context, Endpoint, values_of
+from assay.judges.serving.query_sample import sample_of, score_logs
 from assay.judges.serving.services import RawInput
-from assay.messages import Sample
-from assay.reward import Score
 
 
 class GetRewardRequest(BaseModel):
@@ -55,42 +53,10 @@ def endpoints(context: Context, settings: OpenRlhf) -> list[Endpoint]:
             rewards = [*values_of(scores, service.name)]
         else:
             rewards = [score.value for score in scores]
-        return {"rewards": rewards, "scores": rewards, "extra_logs": _logs(scores)}
+        return {"rewards": rewards, "scores": rewards, "extra_logs": score_logs(scores)}
 
     return [
         Endpoint(
             "/get_reward", GetRewardRequest, get_reward, "OpenRLHF's remote reward", "OpenRLHF"
         )
     ]
-
-
-def sample_of(query: str, prompt: str, label: Any, column: str) -> Sample:
-    """A sample from one query.
-
-    >>> sample_of("2+2? 4", "2+2?", "4", "answer").completion[0].content
-    ' 4'
-    """
-    completion = query.removeprefix(prompt) if prompt else query
-    columns: dict[str, Any] = {} if label is None else {column: label}
-    values = label
-    if isinstance(label, str) and label.lstrip().startswith("{"):
-        try:
-            values = json.loads(label)
-        except ValueError:
-            values = None
-    if isinstance(values, Mapping):
-        columns |= {str(key): value for key, value in values.items()}
-    return Sample.of(prompt or (), completion, columns)
-
-
-def _logs(scores: list[Score]) -> dict[str, list[float | None]]:
-    """Values of the components and full marks, one number a row, under names all rows have."""
-    logs: dict[str, list[float | None]] = {}
-    shared = set.intersection(*(set(score.parts) for score in scores)) if scores else set()
-    for name in sorted(shared):
-        values = [score.parts[name].value for score in scores]
-        if None not in values:
-            logs[name] = values
-    if scores and all(score.passed is not None for score in scores):
-        logs["passed"] = [float(bool(score.passed)) for score in scores]
-    return logs

@@ -13,7 +13,7 @@ import pytest
 pytest.importorskip("fastapi")
 
 from assay.errors import DataError
-from assay.judges.serving.nemo_gym import messages_of, sample_of
+from assay.judges.serving.response_sample import messages_of, sample_of
 from tests.judges.serving.running import running, served
 
 
