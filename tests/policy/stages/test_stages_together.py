@@ -173,7 +173,7 @@ def test_agentic_rl_with_replay(tmp_path: Path) -> None:
     tokenizer = build_tokenizer([m["content"] for row in chat for m in row["messages"]] * 3)
     build_model(tokenizer, 0).save_pretrained(tmp_path / "base")
     tokenizer.save_pretrained(tmp_path / "base")
-    (tmp_path / "short.py").write_text(
+    (tmp_path / "short_answers.py").write_text(
         "from assay.rewards import Length\nreward = Length(target=3)\n"
     )
     warm = sft.main(
@@ -195,7 +195,7 @@ def test_agentic_rl_with_replay(tmp_path: Path) -> None:
             {
                 "domain": "short",
                 "data": lines(tmp_path / "chat.jsonl", [{"prompt": "Hi", "uid": "hi"}]),
-                "reward": f"{tmp_path / 'short.py'}:reward",
+                "reward": f"{tmp_path / "short_answers.py"}:reward",
                 "share": 0.5,
             }
         ],
