@@ -195,7 +195,7 @@ def test_agentic_rl_with_replay(tmp_path: Path) -> None:
             {
                 "domain": "short",
                 "data": lines(tmp_path / "chat.jsonl", [{"prompt": "Hi", "uid": "hi"}]),
-                "reward": f"{tmp_path / "short_answers.py"}:reward",
+                "reward": f"{tmp_path / 'short_answers.py'}:reward",
                 "share": 0.5,
             }
         ],
