@@ -104,7 +104,8 @@ class Pipeline:
         write_json_file(out / "config.json", config.to_json())
         before = folder.state().get(stage.name, {})
         tries, spent = before.get("tries", 0) + 1, before.get("seconds", 0.0)
-        folder.note(stage.name, status="running", tries=tries, kind=stage.kind.name)
+        running = {"status": "running", "tries": tries, "began": time.time()}
+        folder.note(stage.name, kind=stage.kind.name, **running)
         self.tell(stage.name, "start", {"folder": str(out), "tries": tries})
         start = time.monotonic()
         try:

@@ -75,6 +75,8 @@ def _row(recipe: Recipe, stage: StageSpec, state: Mapping[str, Any]) -> Sequence
     leaves = "  ".join(
         f"{path.split('/')[-1]} {mean:.2f}" for path, mean in leaf_values(shown).items()
     )
+    # Speed is that of the current try; a killed one may lie days back.
+    entries = [e for e in entries if e["at"] >= state.get("began", 0.0)] or [last]
     elapsed = last["at"] - entries[0]["at"]
     done, total = last["step"], last.get("steps", 0)
     first = entries[0]["step"]
