@@ -44,7 +44,7 @@ class PythonTool:
         text = self._cut(test.stdout)
         if test.verdict in (Verdict.AC, Verdict.WA):
             return text or "[the program wrote nothing; print what you want to see]"
-        why = self._cut(test.stderr)
+        why = test.stderr[-self.longest :]  # a traceback ends with what matters
         return f"[{test.verdict}] {text}\n{why}".strip()
 
     def _cut(self, text: str) -> str:
