@@ -264,5 +264,5 @@ def test_python_tool_runs_in_the_sandbox(corpus: Corpus) -> None:
     assert "wrote nothing" in episode.call("python", {"code": "x = 1"})
     assert episode.call("python", {"code": "print('x' * 500)"}).endswith("[cut]")
     network = "import socket\nsocket.create_connection(('1.1.1.1', 53), 2)"
-    assert "Error" in episode.call("python", {"code": network})
+    assert episode.call("python", {"code": network}).startswith("[RE]")  # no network
     assert [call.error for call in episode.calls] == [""] * 5
