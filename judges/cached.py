@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from assay.errors import ConfigError
+from assay.errors import ConfigError, places_in
 from assay.fingerprint import fingerprint_of
 from assay.judge import Grade, Item, Judge, Pair, Verdict
 from assay.judges.cache import ScoreCache, cache_key
@@ -84,7 +84,8 @@ class Cached(Judge):
         ]
         fresh: dict[int, Said] = {}
         if missing:
-            got = ask([asked[i] for i in missing])
+            with places_in(missing):
+                got = ask([asked[i] for i in missing])
             fresh = dict(zip(missing, got, strict=True))
             kept = {}
             for i, answer in fresh.items():

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from assay.errors import ConfigError, ContractError
+from assay.errors import ConfigError, ContractError, places_in
 from assay.fingerprint import configuration_fingerprint
 from assay.judge import Grade, Item, Judge, Pair, Verdict, columns_of, total_cost
 
@@ -86,7 +86,8 @@ class Escalate(Judge):
         for level, judge in enumerate(self.judges):
             if not left:
                 break
-            answers = ask(judge, [asked[i] for i in left])
+            with places_in(left):
+                answers = ask(judge, [asked[i] for i in left])
             if len(answers) != len(left):
                 raise ContractError(
                     f"judge {level} gave {len(answers)} answers to {len(left)} items"

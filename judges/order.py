@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from assay.errors import ConfigError
+from assay.errors import ConfigError, places_in
 from assay.fingerprint import configuration_fingerprint
 from assay.judge import Choice, Grade, Item, Judge, Outcome, Pair, Verdict, total_cost
 
@@ -56,7 +56,8 @@ class BothOrders(Judge):
     def compare(self, pairs: Sequence[Pair]) -> list[Verdict]:
         """One verdict per pair; the judge gets both orders of all pairs as one batch."""
         pairs = list(pairs)
-        both = self.judge.compare([*pairs, *(pair.swapped() for pair in pairs)])
+        with places_in([*range(len(pairs))] * 2):
+            both = self.judge.compare([*pairs, *(pair.swapped() for pair in pairs)])
         straight, swapped = both[: len(pairs)], both[len(pairs) :]
         return [self._join(ab, ba) for ab, ba in zip(straight, swapped, strict=True)]
 

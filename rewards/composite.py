@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from assay.errors import ConfigError, ContractError, DataError
+from assay.errors import ConfigError, ContractError, places_in
 from assay.messages import Sample
 from assay.reward import Reward, Score
 from assay.settings import common
@@ -43,12 +43,8 @@ def evaluate_rows(
     parent: Reward, name: str, child: Reward, samples: Sequence[Sample], rows: Sequence[int]
 ) -> list[Score]:
     """Evaluate a component on some rows; a DataError keeps pointing at the row of the batch."""
-    try:
+    with places_in(rows):
         return parent.part(name, child, [samples[row] for row in rows])
-    except DataError as error:
-        if error.index is not None:
-            error.index = rows[error.index]
-        raise
 
 
 def check_turns(parts: Mapping[str, Score]) -> None:

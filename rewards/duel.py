@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from assay.errors import places_in
 from assay.judge import Judge, Pair, Verdict, total_cost
 
 Mode: TypeAlias = Literal["hard", "agree", "soft"]
@@ -78,14 +79,17 @@ def run_duels(judge: Judge, pairs: Sequence[Pair], *, both: bool) -> list[Duel]:
         return []
     model = _single(judge)
     if both and model is not None:  # one call, so that both orders share what they have in common
-        verdicts = model.compare([*pairs, *(pair.swapped() for pair in pairs)])
+        with places_in([*range(len(pairs))] * 2):
+            verdicts = model.compare([*pairs, *(pair.swapped() for pair in pairs)])
         half = len(pairs)
         return [_of_two(verdicts[i], verdicts[half + i]) for i in range(half)]
     if both:
         verdicts = judge.compare(pairs)
         missing = [i for i, verdict in enumerate(verdicts) if verdict.order_gap is None]
         swapped = [pairs[i].swapped() for i in missing]
-        again = dict(zip(missing, judge.compare(swapped) if swapped else [], strict=True))
+        with places_in(missing):
+            back = judge.compare(swapped) if swapped else []
+        again = dict(zip(missing, back, strict=True))
         return [_of_two(verdict, again.get(i)) for i, verdict in enumerate(verdicts)]
     flipped = [_flip(pair) for pair in pairs]
     shown = [p.swapped() if flip else p for p, flip in zip(pairs, flipped, strict=True)]

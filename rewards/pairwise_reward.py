@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from assay.errors import ConfigError, DataError
+from assay.errors import ConfigError, DataError, places_in
 from assay.judge import Judge, Pair, total_cost
 from assay.messages import Message, Sample, as_messages
 from assay.reward import Reward, Score
@@ -101,7 +101,8 @@ class PairwiseReward(Reward):
             for sample, row in zip(samples, rows, strict=True)
             for answer in row.values()
         ]
-        duels = iter(run_duels(self.model, pairs, both=self.order == "both"))
+        with places_in([index for index, row in enumerate(rows) for _ in row]):
+            duels = iter(run_duels(self.model, pairs, both=self.order == "both"))
         return [self._score({name: next(duels) for name in row}) for row in rows]
 
     def figures(self, samples: Sequence[Sample], scores: Sequence[Score]) -> dict[str, float]:

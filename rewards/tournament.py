@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from assay.errors import ConfigError
+from assay.errors import ConfigError, places_in
 from assay.judge import Judge, Pair
 from assay.messages import Sample
 from assay.reward import Reward, Score
@@ -92,7 +92,7 @@ class TournamentReward(Reward):
         groups: dict[str | None, list[int]] = {}
         for index, sample in enumerate(samples):
             groups.setdefault(sample.group, []).append(index)
-        fields = [_Field([samples[i] for i in rows]) for rows in groups.values()]
+        fields = [_Field(samples, rows) for rows in groups.values()]
         if self.schedule == "swiss":
             for _ in range(self.rounds):
                 self._play(fields, [group.swiss() for group in fields])
@@ -117,7 +117,13 @@ class TournamentReward(Reward):
             for group, meetings in zip(fields, rounds, strict=True)
             for i, j in meetings
         ]
-        duels = iter(run_duels(self.model, pairs, both=True))
+        first = [
+            group.rows[i]
+            for group, meetings in zip(fields, rounds, strict=True)
+            for i, _ in meetings
+        ]
+        with places_in(first):
+            duels = iter(run_duels(self.model, pairs, both=True))
         for group, meetings in zip(fields, rounds, strict=True):
             for i, j in meetings:
                 group.book(i, j, next(duels), self.mode)
@@ -126,10 +132,12 @@ class TournamentReward(Reward):
 class _Field:
     """The entrants of one group and how they have fared."""
 
-    def __init__(self, samples: Sequence[Sample]) -> None:
+    def __init__(self, samples: Sequence[Sample], rows: Sequence[int]) -> None:
         self.entrants: list[Sample] = []
+        self.rows: list[int] = []  # of every entrant, in the batch
         self.entry: list[int] = []  # of every sample
-        for sample in samples:
+        for row in rows:
+            sample = samples[row]
             for number, other in enumerate(self.entrants):
                 if (other.prompt, other.completion) == (sample.prompt, sample.completion):
                     self.entry.append(number)
@@ -137,6 +145,7 @@ class _Field:
             else:
                 self.entry.append(len(self.entrants))
                 self.entrants.append(sample)
+                self.rows.append(row)
         size = len(self.entrants)
         self.outcomes: list[Outcome] = []
         self.points = [0.0] * size

@@ -17,7 +17,7 @@ from itertools import islice
 from typing import Any
 
 from assay.code_blocks import extract_code
-from assay.errors import ConfigError, DataError, RewardError
+from assay.errors import ConfigError, DataError, RewardError, places_in
 from assay.judge import Estimate
 from assay.judges.complexity import ComplexityJudge, Constraints, Program, parse
 from assay.messages import Message, Sample, as_messages
@@ -177,12 +177,8 @@ class CodeBuilder:
         """Run all proposals of a batch on their tests, then judge the correct ones."""
         flat = [(i, text, author) for i, texts in enumerate(proposed) for text, author in texts]
         samples = [Sample.of(prompts[i], text, rows[i]) for i, text, _ in flat]
-        try:
+        with places_in([start + i for i, _, _ in flat]):
             scores = self.tests.evaluate(samples)
-        except DataError as error:
-            if error.index is not None:
-                error.index = start + flat[error.index][0]
-            raise
         language = self.tests.language
         found = []
         for (_, text, author), sample, score in zip(flat, samples, scores, strict=True):

@@ -7,6 +7,9 @@ its work and are also `RuntimeError`.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
 
 class AssayError(Exception):
     """Base class of every error that this library raises on purpose."""
@@ -29,6 +32,28 @@ class DataError(AssayError, ValueError):
 
     def __reduce__(self) -> tuple[type[DataError], tuple[str, int | None]]:
         return type(self), (str(self), self.index)
+
+
+@contextmanager
+def places_in(rows: Sequence[int]) -> Iterator[None]:
+    """Make a DataError about part of a batch name the row of the whole batch.
+
+    Args:
+        rows: Row of the batch for each place of the part.
+
+    >>> try:
+    ...     with places_in([4, 7]):
+    ...         raise DataError("empty", 1)
+    ... except DataError as error:
+    ...     error.index
+    7
+    """
+    try:
+        yield
+    except DataError as error:
+        if error.index is not None:
+            error.index = rows[error.index]
+        raise
 
 
 class SandboxError(AssayError, RuntimeError):
