@@ -162,7 +162,7 @@ def _verdict(value: Any, run: str) -> TurnVerdict:
         return value
     if not isinstance(value, Mapping):
         raise DataError(f"run {run!r}: a verdict must be an object, got {value!r:.80}")
-    told = {name: value.get(name) for name in CRITERIA}
+    told: dict[str, Any] = {name: value.get(name) for name in CRITERIA}
     wrong = [name for name, one in told.items() if one is not None and not isinstance(one, bool)]
     if wrong:
         raise DataError(f"run {run!r}: {wrong[0]} must be true, false or null, got {value!r:.80}")

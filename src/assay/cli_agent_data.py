@@ -177,7 +177,7 @@ def trajectories(
     made = synthesise(generate(count, seed), plan, output)
     for name, fates in made.fates.items():
         print(f"{name}: " + ", ".join(f"{number:,} {fate}" for fate, number in fates.items()))
-    for error, number in made.errors.most_common(3):
-        print(f"assay: {number:,} times: {error}", file=sys.stderr)
+    for why, number in made.errors.most_common(3):
+        print(f"assay: {number:,} times: {why}", file=sys.stderr)
     write_json(json_file, made.to_json())
     raise typer.Exit(int(not any(fates["kept"] for fates in made.fates.values())))

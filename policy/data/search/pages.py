@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,7 +17,10 @@ from xml.etree import ElementTree
 from assay.errors import DataError
 from assay.policy.data.row_files import read_rows
 
-_MAGIC = {b"BZ": bz2.open, b"\x1f\x8b": gzip.open}
+_PACKED: dict[bytes, Callable[[Path], IO[bytes]]] = {
+    b"BZ": lambda path: bz2.BZ2File(path),
+    b"\x1f\x8b": lambda path: gzip.open(path),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +55,7 @@ def read_pages(path: str | Path) -> Iterator[Page]:
         raise DataError(f"there is no file {path}")
     with path.open("rb") as file:
         magic = file.read(2)
-    opened: IO[bytes] = _MAGIC.get(magic, open)(path, "rb")  # type: ignore[operator]
-    with opened as file:
+    with _opened(path, magic) as file:
         try:
             start = file.read(512)
         except (OSError, EOFError) as error:
@@ -63,6 +65,10 @@ def read_pages(path: str | Path) -> Iterator[Page]:
     else:
         for number, row in enumerate(read_rows(path), start=1):
             yield _of_row(row, f"{path}:{number}")
+
+
+def _opened(path: Path, magic: bytes) -> IO[bytes]:
+    return _PACKED[magic](path) if magic in _PACKED else path.open("rb")
 
 
 def _of_row(row: Mapping[str, Any], where: str) -> Page:
@@ -78,9 +84,8 @@ def _of_row(row: Mapping[str, Any], where: str) -> Page:
 
 
 def _dump(path: Path, magic: bytes) -> Iterator[Page]:
-    file: IO[bytes] = _MAGIC.get(magic, open)(path, "rb")  # type: ignore[operator]
     count = 0
-    with file:
+    with _opened(path, magic) as file:
         try:
             events = ElementTree.iterparse(file, events=("start", "end"))
             _, root = next(events)
