@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, cast
 from xml.etree import ElementTree
 
 from assay.errors import DataError
@@ -19,7 +19,7 @@ from assay.policy.data.row_files import read_rows
 
 _PACKED: dict[bytes, Callable[[Path], IO[bytes]]] = {
     b"BZ": lambda path: bz2.BZ2File(path),
-    b"\x1f\x8b": lambda path: gzip.open(path),
+    b"\x1f\x8b": lambda path: cast("IO[bytes]", gzip.open(path)),
 }
 
 
