@@ -7,20 +7,15 @@ from __future__ import annotations
 
 import bz2
 import gzip
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, Any
 from xml.etree import ElementTree
 
 from assay.errors import DataError
 from assay.policy.data.row_files import read_rows
-
-_PACKED: dict[bytes, Callable[[Path], IO[bytes]]] = {
-    b"BZ": lambda path: bz2.BZ2File(path),
-    b"\x1f\x8b": lambda path: cast("IO[bytes]", gzip.open(path)),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +62,10 @@ def read_pages(path: str | Path) -> Iterator[Page]:
             yield _of_row(row, f"{path}:{number}")
 
 
-def _opened(path: Path, magic: bytes) -> IO[bytes]:
-    return _PACKED[magic](path) if magic in _PACKED else path.open("rb")
+def _opened(path: Path, magic: bytes) -> IO[bytes] | gzip.GzipFile:
+    if magic == b"BZ":
+        return bz2.BZ2File(path)
+    return gzip.GzipFile(path) if magic == b"\x1f\x8b" else path.open("rb")
 
 
 def _of_row(row: Mapping[str, Any], where: str) -> Page:
