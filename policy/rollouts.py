@@ -5,8 +5,9 @@ The difficulty filter, the evaluation matrix and the examples of a run's report 
 
 from __future__ import annotations
 
+import json
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -146,34 +147,71 @@ def kept_rollouts(
         reward: Scores them.
         checkpoint: What the model's weights are known by.
     """
+    return kept_samples(
+        folder,
+        lambda: generate(model(), tokenizer, rows, decoding),
+        rows,
+        decoding,
+        reward,
+        checkpoint=checkpoint,
+    )
+
+
+def kept_samples(
+    folder: str | Path,
+    make: Callable[[], list[dict[str, Any]]],
+    rows: Sequence[Mapping[str, Any]],
+    decoding: Decoding,
+    reward: Reward,
+    *,
+    checkpoint: str,
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Rollouts of any origin and their score rows, from `folder` as far as they are there.
+
+    Rollouts are kept by themselves, so that another reward scores them without new sampling.
+
+    Args:
+        folder: As of `kept_rollouts`.
+        make: Samples; called only if there is something to sample.
+        rows: Problems.
+        decoding: How `make` samples.
+        reward: Scores them.
+        checkpoint: What the sampling policy is known by.
+    """
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    mark = fingerprint_of((checkpoint, decoding, reward.fingerprint(), [_plain(r) for r in rows]))
+    plain = [_plain(row) for row in rows]
+    sampled_mark = fingerprint_of((checkpoint, decoding, plain))
+    mark = fingerprint_of((sampled_mark, reward.fingerprint()))
     files = (folder / "rollouts.jsonl", folder / "scores.jsonl", folder / "rollouts.json")
+    about: dict[str, Any] = {}
     if files[2].is_file():
-        about = next(iter(read_rows(files[2])))
-        if about.get("mark") == mark:
-            return list(read_rows(files[0])), list(read_rows(files[1]))
+        about = dict(json.loads(files[2].read_text(encoding="utf-8")))
+    sampled = about.get("sampled") == sampled_mark
+    if sampled and about.get("mark") == mark:
+        return list(read_rows(files[0])), list(read_rows(files[1]))
     start = time.monotonic()
-    rollouts = [
-        row | {"id": number}
-        for number, row in enumerate(generate(model(), tokenizer, rows, decoding), start=1)
-    ]
+    if sampled:
+        rollouts = list(read_rows(files[0]))
+    else:
+        rollouts = [row | {"id": number} for number, row in enumerate(make(), start=1)]
+        write_rows(files[0], rollouts)
+        about = {
+            "sampled": sampled_mark,
+            "decoding": vars(decoding),
+            "tokens": sum(map(token_count, rollouts)),
+            "generation_s": round(time.monotonic() - start, 3),
+        }
+        write_json_file(files[2], about)
     made = time.monotonic()
     scores = [
         {"id": row["id"], **score.to_json()}
         for row, score in zip(rollouts, score_rollouts(reward, rollouts), strict=True)
     ]
-    write_rows(files[0], rollouts)
     write_rows(files[1], scores)
-    about = {
-        "mark": mark,
-        "decoding": vars(decoding),
-        "tokens": sum(len(row["completion_ids"]) for row in rollouts),
-        "generation_s": round(made - start, 3),
-        "scoring_s": round(time.monotonic() - made, 3),
-    }
-    write_json_file(files[2], about)
+    write_json_file(
+        files[2], about | {"mark": mark, "scoring_s": round(time.monotonic() - made, 3)}
+    )
     return rollouts, scores
 
 
@@ -181,6 +219,12 @@ def weights_mark(model: str | Path) -> str:
     """What a checkpoint is known by: its name, and where it is a folder its weights' content."""
     files = sorted(Path(model).glob("*.safetensors"))
     return fingerprint_of([str(model) if not files else "", *files])
+
+
+def token_count(row: Mapping[str, Any]) -> int:
+    """Tokens of a rollout's completion; a served policy tells their number, not their ids."""
+    ids = row.get("completion_ids")
+    return int(row.get("tokens") or 0) if ids is None else len(ids)
 
 
 def summarise(
@@ -198,7 +242,7 @@ def summarise(
         "scored": float(len(values)),
         "truncated": sum(bool(row["truncated"]) for row in rows) / max(1, len(rows)),
         "repetition": -sum(repetition) / max(1, len(rows)),
-        "tokens": sum(len(row["completion_ids"]) for row in rows) / max(1, len(rows)),
+        "tokens": sum(map(token_count, rows)) / max(1, len(rows)),
     }
     if values:
         summary["reward"] = sum(values) / len(values)
@@ -234,6 +278,4 @@ def _end_ids(model: Any, tokenizer: Any) -> set[int]:
 
 
 def _plain(row: Mapping[str, Any]) -> dict[str, Any]:
-    import json
-
     return json.loads(json.dumps(dict(row), sort_keys=True, default=str))  # type: ignore[no-any-return]

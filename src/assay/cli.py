@@ -17,6 +17,7 @@ from assay import (
     cli_cache,
     cli_complexity,
     cli_data,
+    cli_evaluate,
     cli_sandbox,
     cli_score,
     cli_serve,
@@ -42,6 +43,7 @@ app.command()(cli_score.score)
 app.command()(cli_score.compare)
 app.command()(cli_score.explain)
 app.command()(cli_complexity.complexity)
+app.command()(cli_evaluate.evaluate)
 app.command()(cli_serve.serve)
 app.command()(cli_train.train)
 app.command()(cli_train.plan)

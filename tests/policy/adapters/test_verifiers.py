@@ -121,6 +121,7 @@ def test_prime_rl_reads_traces() -> None:
     traces = [_trace("look!", "4"), _trace("look", "5")]
     for trace, value in zip(traces, (1.0, 0.0), strict=True):
         trace.record_reward("outcome", value)
+        trace.ok = True
     traces[0].info["turn_rewards"] = [-1.0, 0.0]
     # look(2) + scaffold and result(2) + scaffold(1) + answer(2)
     assert rollout_pieces(traces[0], 7) == [(2, True), (3, False), (2, True)]

@@ -1,0 +1,1 @@
+"""Parts of `assay evaluate`: samplers, metrics, tasks, comparison of two results."""
