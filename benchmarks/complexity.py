@@ -50,19 +50,25 @@ def own_programs() -> list[Labelled]:
 
 
 def throughput(programs: list[Program], repeats: int) -> dict[str, float]:
-    """Programs and lines per second of CPU time, best of several runs."""
+    """Programs and lines per second, best of several runs.
+
+    `programs_per_s` is per second of CPU time; per second of the clock is less where other
+    programs want the same core.
+    """
     estimator = StaticEstimator()
     estimator.estimate(programs)
-    best = float("inf")
+    best = clock = float("inf")
     for _ in range(repeats):
-        start = time.process_time()
+        start, began = time.process_time(), time.perf_counter()
         estimator.estimate(programs)
         best = min(best, time.process_time() - start)
+        clock = min(clock, time.perf_counter() - began)
     lines = sum(program.source.count("\n") + 1 for program in programs)
     return {
         "programs": len(programs),
         "mean_lines": round(lines / len(programs), 1),
         "programs_per_s": round(len(programs) / best, 1),
+        "programs_per_s_of_the_clock": round(len(programs) / clock, 1),
         "lines_per_s": round(lines / best),
     }
 
@@ -110,7 +116,7 @@ def main() -> int:
     else:
         console.print("accuracy on CodeComplex: skipped, ASSAY_DATA is not set")
     if programs:
-        document["throughput"] = throughput(programs, 1 if options.quick else 5)
+        document["throughput"] = throughput(programs, 1 if options.quick else 20)
         console.print(document["throughput"])
     if options.json is not None:
         options.json.write_text(json.dumps(document, indent=2) + "\n")

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from assay.judges.complexity import cost, library
 from assay.judges.complexity.cost import ONE, Cost
-from assay.judges.complexity.facts import key_of
 from assay.judges.complexity.invocation import Invocation
 from assay.judges.complexity.ir import Call, Index, Member, Name, New, Node, Spread
+from assay.judges.complexity.traversal import key_of
 from assay.judges.complexity.values import CHARACTER, CONSTANT, NONE, Value
 
 _UNORDERED = frozenset({"set", "map"})
@@ -19,8 +19,6 @@ class Calls(Invocation):
     """Calls of every kind."""
 
     if TYPE_CHECKING:
-
-        def quietly(self, node: Node) -> Value: ...  # noqa: D102
 
         def harmonic(self, step: Node, bound: Cost) -> Cost | None: ...  # noqa: D102
 

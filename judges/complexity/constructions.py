@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from assay.judges.complexity import cost, library
 from assay.judges.complexity.cost import ONE, Cost
-from assay.judges.complexity.facts import PUTS, key_of
 from assay.judges.complexity.inputs import Inputs
 from assay.judges.complexity.ir import (
     Assign,
@@ -18,39 +17,9 @@ from assay.judges.complexity.ir import (
     Node,
     Operation,
 )
+from assay.judges.complexity.library import PUTS
+from assay.judges.complexity.traversal import key_of
 from assay.judges.complexity.values import CHARACTER, CONSTANT, NONE, Value
-
-_CALLBACKS = frozenset(
-    [
-        "forEach",
-        "map",
-        "filter",
-        "some",
-        "every",
-        "find",
-        "findIndex",
-        "reduce",
-        "flatMap",
-        "anyMatch",
-        "allMatch",
-        "noneMatch",
-        "mapToInt",
-        "mapToLong",
-        "for_each",
-        "fold",
-        "any",
-        "all",
-        "position",
-        "filter_map",
-        "max_by_key",
-        "min_by_key",
-        "removeIf",
-        "replaceAll",
-        "sum",
-        "takeWhile",
-        "take_while",
-    ]
-)
 
 
 class Constructions(Inputs):
@@ -210,7 +179,7 @@ class Constructions(Inputs):
             target.element = target.element or value.element
             return
         if type(node.target) is Index:
-            owner = self.quietly_value(node.target.owner)
+            owner = self.quietly(node.target.owner)
             if owner is not None and owner.kind in ("map", "tree"):
                 self.grow(owner, ONE)
                 self.charge_key(owner, node.line)
@@ -246,7 +215,11 @@ class Constructions(Inputs):
         first = arguments[0] if arguments else NONE
         if owner.kind == "none" and type(callee.owner) is Index:
             owner = Value("list", ONE, None, None, None, len(self.stack))
-        if name in _CALLBACKS and arguments and any(a.function is not None for a in arguments):
+        if (
+            name in library.CALLBACKS
+            and arguments
+            and any(a.function is not None for a in arguments)
+        ):
             return self.callback(name, owner, arguments, node)
         if name in PUTS and name not in ("pop",):
             return self.put(name, owner, arguments, node)
@@ -358,7 +331,7 @@ class Constructions(Inputs):
         nodes = node.arguments
         if len(nodes) > 1:
             gap = self.gap(nodes[0], nodes[1])
-            low, high = self.quietly_value(nodes[0]), self.quietly_value(nodes[1])
+            low, high = self.quietly(nodes[0]), self.quietly(nodes[1])
             if gap is not None and self.language != "cpp":
                 size = gap
             elif high is not None and low is not None and high.number is not None:

@@ -144,7 +144,8 @@ def _pruned(terms: set[Term]) -> Cost:
             if not any(other != term and _within(term, other) for other in terms)
         }
         if len(terms) > _MOST:
-            terms = set(sorted(terms, key=_degree, reverse=True)[:_MOST])
+            ranked = sorted(terms, key=lambda term: (_degree(term), term), reverse=True)
+            terms = set(ranked[:_MOST])
     return frozenset(terms)
 
 

@@ -10,7 +10,6 @@ from typing import Any, ClassVar
 from assay.judges.complexity import cost
 from assay.judges.complexity.calls import Calls
 from assay.judges.complexity.cost import ONE, Cost
-from assay.judges.complexity.facts import names_in
 from assay.judges.complexity.ir import (
     Assign,
     Block,
@@ -29,8 +28,9 @@ from assay.judges.complexity.ir import (
     Slice,
     Spread,
     Text,
-    walk,
 )
+from assay.judges.complexity.machine import MOST_STEPS, TooLarge
+from assay.judges.complexity.traversal import names_in, walk
 from assay.judges.complexity.values import CHARACTER, CONSTANT, NONE, Value, number
 
 _SEARCHED = frozenset({"list", "text", "tuple", "line", "token", "deque", "lazy"})
@@ -44,7 +44,12 @@ class Expressions(Calls):
 
     def value(self, node: Node) -> Value:
         """The value of an expression; its cost is charged."""
-        self.step()
+        self.steps += 1
+        if self.steps > MOST_STEPS:
+            raise TooLarge
+        if type(node) is Name:
+            held = self.lookup(node.id)
+            return held if held is not None else Value("any")
         reader = self.readers.get(type(node))
         if reader is None:
             self.statement(node)
@@ -55,11 +60,6 @@ class Expressions(Calls):
     def statement(self, node: Node) -> None:
         """Read one statement; the interpreter does."""
         raise NotImplementedError
-
-    def quietly(self, node: Node) -> Value:
-        """The value without its cost."""
-        with self.silently():
-            return self.value(node)
 
     def power_of(self, node: Node, name: str) -> float:
         """The power in which a name enters an expression; infinite where it is an exponent."""
@@ -117,11 +117,6 @@ class Expressions(Calls):
         for part in node.parts:
             self.value(part)
         return Value("text", ONE, element=CHARACTER) if node.length != 1 else CHARACTER
-
-    def on_name(self, node: Name) -> Value:
-        """What a name holds."""
-        found = self.lookup(node.id)
-        return found if found is not None else Value("any")
 
     def on_member(self, node: Member) -> Value:
         """A field, or a length."""
@@ -323,6 +318,7 @@ class Expressions(Calls):
         made = Value("function")
         made.function = node
         made.scopes = list(self.scopes)
+        self.made_in.append(self.scopes[0])
         if node.name:
             self.scopes[0][node.name] = made
         return made
@@ -400,7 +396,6 @@ def _linear(node: Node) -> dict[str, float] | None:
 Expressions.readers = {
     Num: Expressions.on_num,
     Text: Expressions.on_text,
-    Name: Expressions.on_name,
     Member: Expressions.on_member,
     Index: Expressions.on_index,
     Slice: Expressions.on_slice,

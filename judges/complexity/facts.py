@@ -21,90 +21,11 @@ from assay.judges.complexity.ir import (
     Node,
     Num,
     Operation,
-    walk,
 )
+from assay.judges.complexity.library import PUTS, READS, TAKES
+from assay.judges.complexity.traversal import key_of, names_in, walk
 
-#: Methods that take something out of a collection, and that put something in.
-TAKES = frozenset(
-    [
-        "pop",
-        "popleft",
-        "popFront",
-        "pop_front",
-        "pop_back",
-        "poll",
-        "remove",
-        "removeFirst",
-        "removeLast",
-        "pollFirst",
-        "pollLast",
-        "shift",
-        "heappop",
-        "dequeue",
-        "pop_first",
-        "pop_last",
-        "popitem",
-        "splice",
-    ]
-)
-PUTS = frozenset(
-    [
-        "append",
-        "push",
-        "push_back",
-        "push_front",
-        "add",
-        "offer",
-        "extend",
-        "appendleft",
-        "heappush",
-        "insert",
-        "enqueue",
-        "unshift",
-        "addLast",
-        "addFirst",
-        "offerFirst",
-        "offerLast",
-        "emplace",
-        "emplace_back",
-        "put",
-        "update",
-    ]
-)
-READS = frozenset(
-    [
-        "input",
-        "raw_input",
-        "readline",
-        "readlines",
-        "read",
-        "nextToken",
-        "nextLine",
-        "nextInt",
-        "next",
-        "nextLong",
-        "nextDouble",
-        "readLine",
-        "getline",
-        "scanf",
-        "getchar",
-        "fgets",
-        "gets",
-        "scan",
-        "Scan",
-        "Scanln",
-        "Scanf",
-        "Fscan",
-        "Fscanf",
-        "Fscanln",
-        "ReadString",
-        "read_line",
-        "ReadLine",
-        "Text",
-        "hasNext",
-        "readInt",
-    ]
-)
+_SILENT = frozenset({Name, Num, Operation, Index, Member})  # most nodes; none of them acts
 
 
 @dataclass(slots=True)
@@ -129,32 +50,6 @@ class LoopFacts:
     reads: bool = False
 
 
-def key_of(node: Node | None) -> str:
-    """The name by which a variable, a field or an element of one is known, or nothing."""
-    while node is not None:
-        if isinstance(node, Name):
-            return node.id
-        if isinstance(node, Member):
-            return "." + node.name
-        if not isinstance(node, Index):
-            return ""
-        node = node.owner
-    return ""
-
-
-def names_in(node: Node) -> frozenset[str]:
-    """Names and fields read in an expression."""
-    try:
-        return node.names
-    except AttributeError:
-        node.names = frozenset(
-            part.id if isinstance(part, Name) else "." + part.name
-            for part in walk([node])
-            if isinstance(part, Name | Member)
-        )
-        return node.names
-
-
 def loop_facts(loop: Loop) -> LoopFacts:
     """Facts of a `while` or C `for`."""
     facts = LoopFacts()
@@ -169,10 +64,10 @@ def loop_facts(loop: Loop) -> LoopFacts:
 
 def ends_at_once(body: list[Node]) -> bool:
     """Whether the last statement of a loop's body always leaves the loop."""
-    if not body or any(type(n) is Jump and n.kind == "continue" for n in walk(body)):
+    last = body[-1] if body else None
+    if type(last) is not Jump or last.kind not in ("break", "return", "throw"):
         return False
-    last = body[-1]
-    return type(last) is Jump and last.kind in ("break", "return", "throw")
+    return not any(type(n) is Jump and n.kind == "continue" for n in walk(body))
 
 
 def assigned(nodes: list[Node]) -> set[str]:
@@ -180,17 +75,8 @@ def assigned(nodes: list[Node]) -> set[str]:
     found: set[str] = set()
     for node in walk(nodes):
         if type(node) is Assign:
-            for target, value in _pairs(node):
-                name = key_of(target)
-                if (
-                    name
-                    and type(target) is not Index
-                    and change_of(node, name, value).kind
-                    in (
-                        "set",
-                        "read",
-                    )
-                ):
+            for name, change in _changes(node):
+                if change.kind in ("set", "read"):
                     found.add(name)
         elif type(node) is ForEach:
             found |= names_in(node.target)
@@ -205,17 +91,16 @@ def assigned(nodes: list[Node]) -> set[str]:
 
 def _note(nodes: list[Node], facts: LoopFacts) -> None:
     for node in nodes:
-        if isinstance(node, Assign):
-            for target, value in _pairs(node):
-                name = key_of(target)
-                if name and type(target) is not Index:
-                    change = change_of(node, name, value)
-                    facts.changes.setdefault(name, []).append(change)
-                    facts.reads |= change.kind == "read"
-        elif isinstance(node, ForEach):
+        if type(node) in _SILENT:
+            continue
+        if type(node) is Assign:
+            for name, change in _changes(node):
+                facts.changes.setdefault(name, []).append(change)
+                facts.reads |= change.kind == "read"
+        elif type(node) is ForEach:
             for name in names_in(node.target):
                 facts.changes.setdefault(name, []).append(Change("set"))
-        elif isinstance(node, Call):
+        elif type(node) is Call:
             _note_call(node, facts)
 
 
@@ -239,6 +124,19 @@ def _note_call(call: Call, facts: LoopFacts) -> None:
         if callee.id in PUTS and call.arguments:
             facts.puts.add(key_of(call.arguments[0]))
         facts.reads |= callee.id in READS
+
+
+def _changes(node: Assign) -> list[tuple[str, Change]]:
+    """Names that an assignment changes, and how; elements of collections are left out."""
+    if isinstance(node.changes, list):
+        return node.changes
+    found = [
+        (name, change_of(node, name, value))
+        for target, value in _pairs(node)
+        if type(target) is not Index and (name := key_of(target))
+    ]
+    node.changes = found
+    return found
 
 
 def _pairs(node: Assign) -> list[tuple[Node, Node | None]]:
@@ -301,8 +199,8 @@ def _by_sign(sign: str, value: Node, name: str) -> Change:
         halved = type(value) is Operation and value.sign in ("/", "//", ">>")
         if halved and sign == "-" and name in names_in(value):
             return Change("div", value)
-        constant = isinstance(value, Num)
-        if isinstance(value, Num) and value.value is not None and value.value < 0:
+        constant = type(value) is Num
+        if type(value) is Num and value.value is not None and value.value < 0:
             sign = "-" if sign == "+" else "+"
         if sign == "+":
             return Change("up" if constant else "grow", value)
@@ -337,13 +235,13 @@ def _reads(value: Node) -> bool:
 def _find_breaks(body: list[Node], facts: LoopFacts, path: list[Node]) -> None:
     """Conditions of `if ...: break` in this loop, not in loops inside it."""
     for node in body:
-        if isinstance(node, If):
+        if type(node) is If:
             if any(type(n) is Jump and n.kind in ("break", "return", "throw") for n in node.then):
                 facts.breaks.append(node.test)
             elif any(type(n) is Jump and n.kind in ("break", "return") for n in node.other):
                 facts.tests.append(node.test)
             _find_breaks([*node.then, *node.other], facts, path)
-        elif isinstance(node, Block):
+        elif type(node) is Block:
             _find_breaks(node.items, facts, path)
 
 
@@ -385,7 +283,9 @@ def function_facts(function: Function) -> FunctionFacts:
     facts = FunctionFacts(set(), False, [], set(), [], False)
     derived = set(function.parameters)
     for position, node in enumerate(nodes):
-        if isinstance(node, Call):
+        if type(node) in _SILENT:
+            continue
+        if type(node) is Call:
             name = key_of(node.callee).lstrip(".")
             facts.calls.add(name)
             facts.reads |= name in READS
@@ -394,18 +294,18 @@ def function_facts(function: Function) -> FunctionFacts:
                     if names_in(argument) & derived:
                         owner = key_of(node.callee.owner)
                         facts.stores.append((owner, argument, None, position))
-        elif isinstance(node, Assign):
+        elif type(node) is Assign:
             for target, value in _pairs(node):
                 if type(target) is Index and names_in(target) & derived:
                     facts.stores.append((key_of(target), target, value, position))
                 elif type(target) is Name and value is not None and names_in(value) & derived:
                     derived.add(target.id)
-        elif isinstance(node, If):
+        elif type(node) is If:
             _guards(node.test, derived, facts)
-        elif isinstance(node, ForEach):
+        elif type(node) is ForEach:
             facts.loops = True
             derived |= names_in(node.target)
-        elif isinstance(node, Loop):
+        elif type(node) is Loop:
             facts.loops = True
             derived |= {key_of(s.target) for s in node.start if type(s) is Assign}
             if node.test is not None:
@@ -416,13 +316,13 @@ def function_facts(function: Function) -> FunctionFacts:
 
 def _guards(test: Node, derived: set[str], facts: FunctionFacts) -> None:
     for part in walk([test]):
-        if isinstance(part, Index) and names_in(part.at) & derived:
+        if type(part) is Index and names_in(part.at) & derived:
             facts.tables.add(key_of(part))
-        elif isinstance(part, Operation) and part.sign in ("in", "not in"):
+        elif type(part) is Operation and part.sign in ("in", "not in"):
             if names_in(part.operands[0]) & derived:
                 facts.tables.add(key_of(part.operands[1]))
-        elif isinstance(part, Call) and type(part.callee) is Member:
+        elif type(part) is Call and type(part.callee) is Member:
             if part.callee.name in ("contains", "containsKey", "has", "count", "get", "find"):
                 facts.tables.add(key_of(part.callee.owner))
-        elif isinstance(part, Operation) and len(part.operands) == 2:
+        elif type(part) is Operation and len(part.operands) == 2:
             facts.guards.append(part)

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from assay.judges.complexity import cost
 from assay.judges.complexity.expression import CLASSES, Expression
-from assay.judges.complexity.facts import function_facts, key_of
+from assay.judges.complexity.facts import function_facts
 from assay.judges.complexity.interpreter import Interpreter
 from assay.judges.complexity.ir import (
     Assign,
@@ -33,11 +33,10 @@ from assay.judges.complexity.ir import (
     Num,
     Operation,
     Slice,
-    children,
-    walk,
 )
 from assay.judges.complexity.library import COMBINATIONS, NUMBERS, READERS
 from assay.judges.complexity.terms import own_names, terms_of
+from assay.judges.complexity.traversal import children, key_of, walk
 
 Vector = npt.NDArray[np.float32]
 

@@ -98,7 +98,7 @@ class Inputs(Machine):
         for argument in node.arguments:
             if not isinstance(argument, Name | Index | Call | Member):
                 continue
-            old = self.quietly_value(argument)
+            old = self.quietly(argument)
             if old is not None and old.kind in ("text", "line", "token"):
                 length = self.line_length(argument)
                 self.bind(argument, Value("text", length, element=CHARACTER))
@@ -109,10 +109,13 @@ class Inputs(Machine):
             self.bind(argument, self.input_number(argument))
         return CONSTANT
 
-    def quietly_value(self, node: Node) -> Value | None:
+    def quietly(self, node: Node) -> Value:
         """A value without its cost."""
-        with self.silently():
+        self.quiet += 1
+        try:
             return self.value(node)
+        finally:
+            self.quiet -= 1
 
     def declared(self, kind: str, node: Node, given: Value | None = None) -> Value:
         """The value of a declaration without a value (a number, an empty collection)."""

@@ -14,16 +14,12 @@ from assay.judges.complexity import cost
 from assay.judges.complexity.cost import ONE, ZERO, Cost
 from assay.judges.complexity.expressions import Expressions
 from assay.judges.complexity.facts import (
-    PUTS,
-    READS,
     LoopFacts,
     assigned,
     ends_at_once,
     function_facts,
-    key_of,
     loop_facts,
     marked_tables,
-    names_in,
 )
 from assay.judges.complexity.ir import (
     Assign,
@@ -42,8 +38,9 @@ from assay.judges.complexity.ir import (
     Node,
     Operation,
     Spread,
-    walk,
 )
+from assay.judges.complexity.library import PUTS, READS
+from assay.judges.complexity.traversal import key_of, names_in, walk
 from assay.judges.complexity.trips import Trips, trips_of
 from assay.judges.complexity.values import Value
 
@@ -68,9 +65,14 @@ class Interpreter(Expressions):
     def read(self, nodes: list[Node]) -> None:
         """Read statements in order, stopping after a jump."""
         depth = len(self.paths)
+        statements = self.statements
         for node in nodes:
             self.step()
-            self.statement(node)
+            handler = statements.get(type(node))
+            if handler is None:
+                self.value(node)
+                continue
+            handler(self, node)
             if type(node) is Jump:
                 break
         del self.paths[depth:]
@@ -90,6 +92,7 @@ class Interpreter(Expressions):
         made = Value("function")
         made.function = node
         made.scopes = list(self.scopes)
+        self.made_in.append(self.scopes[0])
         self.scopes[0][node.name] = made
 
     def on_class(self, node: Class) -> None:

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 from assay.judges.complexity import cost
 from assay.judges.complexity.constructions import Constructions
 from assay.judges.complexity.cost import ONE, ZERO, Cost
-from assay.judges.complexity.facts import function_facts, key_of, names_in
+from assay.judges.complexity.facts import function_facts
 from assay.judges.complexity.ir import Call, Function, New, Node
 from assay.judges.complexity.recursion import Again, Frame, solve
+from assay.judges.complexity.traversal import key_of, names_in
 from assay.judges.complexity.values import CONSTANT, NONE, Value
 
 _DEEPEST = 24

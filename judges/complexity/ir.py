@@ -7,16 +7,18 @@ and comments carry nothing: a string keeps its length, a name is only compared w
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 
 class Node:
-    """A piece of a program; `line` counts from 1."""
+    """A piece of a program; `line` counts from 1.
 
-    __slots__ = ("line", "names", "parts_below")
+    What `traversal` finds is kept in the node: the names used in it, and all that is below it.
+    """
+
+    __slots__ = ("below", "line", "names")
     line: int
-    names: frozenset[str]  # what `facts.names_in` found, kept
-    parts_below: list[Node]  # what `walk` found, kept
+    names: frozenset[str] | None
+    below: list[Node] | None
 
 
 class Num(Node):
@@ -38,6 +40,7 @@ class Text(Node):
         self.length = length
         self.parts = parts
         self.line = line
+        self.names = self.below = None
 
 
 class Name(Node):
@@ -59,6 +62,7 @@ class Operation(Node):
         self.sign = sign
         self.operands = operands
         self.line = line
+        self.names = self.below = None
 
 
 class Call(Node):
@@ -77,6 +81,7 @@ class Call(Node):
         self.arguments = arguments
         self.keywords = keywords
         self.line = line
+        self.names = self.below = None
 
 
 class Member(Node):
@@ -88,6 +93,7 @@ class Member(Node):
         self.owner = owner
         self.name = name
         self.line = line
+        self.names = self.below = None
 
 
 class Index(Node):
@@ -99,6 +105,7 @@ class Index(Node):
         self.owner = owner
         self.at = at
         self.line = line
+        self.names = self.below = None
 
 
 class Slice(Node):
@@ -111,6 +118,7 @@ class Slice(Node):
         self.low = low
         self.high = high
         self.line = line
+        self.names = self.below = None
 
 
 class Items(Node):
@@ -122,6 +130,7 @@ class Items(Node):
         self.kind = kind
         self.items = items
         self.line = line
+        self.names = self.below = None
 
 
 class Spread(Node):
@@ -132,6 +141,7 @@ class Spread(Node):
     def __init__(self, value: Node, line: int) -> None:
         self.value = value
         self.line = line
+        self.names = self.below = None
 
 
 class Comprehension(Node):
@@ -152,6 +162,7 @@ class Comprehension(Node):
         self.clauses = clauses
         self.conditions = conditions
         self.line = line
+        self.names = self.below = None
 
 
 class Function(Node):
@@ -234,12 +245,13 @@ class New(Node):
         self.sizes = sizes
         self.body = body
         self.line = line
+        self.names = self.below = None
 
 
 class Assign(Node):
     """`target = value`, or `target sign= value`; `type` is the declared type, where written."""
 
-    __slots__ = ("sign", "target", "type", "value")
+    __slots__ = ("changes", "sign", "target", "type", "value")
 
     def __init__(
         self, target: Node, value: Node | None, line: int, sign: str = "", type: str = ""
@@ -248,7 +260,9 @@ class Assign(Node):
         self.value = value
         self.sign = sign
         self.type = type
+        self.changes: object = None  # what `facts` says of it, kept
         self.line = line
+        self.names = self.below = None
 
 
 class If(Node):
@@ -261,6 +275,7 @@ class If(Node):
         self.then = then
         self.other = other
         self.line = line
+        self.names = self.below = None
 
 
 class Loop(Node):
@@ -283,6 +298,7 @@ class Loop(Node):
         self.body = body
         self.late = late
         self.line = line
+        self.names = self.below = None
 
 
 class ForEach(Node):
@@ -295,6 +311,7 @@ class ForEach(Node):
         self.over = over
         self.body = body
         self.line = line
+        self.names = self.below = None
 
 
 class Jump(Node):
@@ -306,6 +323,7 @@ class Jump(Node):
         self.kind = kind
         self.value = value
         self.line = line
+        self.names = self.below = None
 
 
 class Block(Node):
@@ -316,66 +334,4 @@ class Block(Node):
     def __init__(self, items: list[Node], line: int) -> None:
         self.items = items
         self.line = line
-
-
-def children(node: Node) -> list[Node]:
-    """Direct parts of a node, in order of the text; bodies of nested functions are not entered."""
-    kind = type(node)
-    if kind is Name or kind is Num or kind is Function or kind is Class:
-        return []
-    parts: list[Node] = _PARTS[kind](node)
-    return parts
-
-
-def _call(node: Call) -> list[Node]:
-    extra = list(node.keywords.values()) if node.keywords else []
-    return [node.callee, *node.arguments, *extra]
-
-
-def _some(*nodes: Node | None) -> list[Node]:
-    return [node for node in nodes if node is not None]
-
-
-_PARTS: dict[type, Any] = {
-    Operation: lambda n: n.operands,
-    Text: lambda n: n.parts,
-    Call: _call,
-    Member: lambda n: [n.owner],
-    Index: lambda n: [n.owner, n.at],
-    Slice: lambda n: _some(n.owner, n.low, n.high),
-    Items: lambda n: n.items,
-    Spread: lambda n: [n.value],
-    Comprehension: lambda n: [
-        *(part for clause in n.clauses for part in clause),
-        *n.conditions,
-        *n.body,
-    ],
-    New: lambda n: [*n.arguments, *(n.sizes or [])],
-    Assign: lambda n: _some(n.target, n.value),
-    If: lambda n: [n.test, *n.then, *n.other],
-    Loop: lambda n: [*n.start, *_some(n.test), *n.update, *n.body],
-    ForEach: lambda n: [n.target, n.over, *n.body],
-    Jump: lambda n: _some(n.value),
-    Block: lambda n: n.items,
-}
-
-
-def walk(nodes: Sequence[Node]) -> list[Node]:
-    """All nodes below and including these, without bodies of nested functions; do not change."""
-    if len(nodes) == 1:
-        return _below(nodes[0])
-    found: list[Node] = []
-    for node in nodes:
-        found += _below(node)
-    return found
-
-
-def _below(node: Node) -> list[Node]:
-    try:
-        return node.parts_below
-    except AttributeError:
-        found = [node]
-        for part in children(node):
-            found += _below(part)
-        node.parts_below = found
-        return found
+        self.names = self.below = None

@@ -21,6 +21,10 @@ def _table(text: str) -> dict[str, tuple[str, str]]:
     return table
 
 
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
 #: Methods of every language; the kind of the receiver decides where languages differ.
 METHODS = _table("""
 1 none append push push_back emplace_back addLast add_last appendleft addFirst push_front pushleft
@@ -143,51 +147,14 @@ READERS = {
 }
 
 #: Conversions of text to a number.
-NUMBERS = frozenset(
-    [
-        "int",
-        "float",
-        "long",
-        "Long",
-        "Integer",
-        "parseInt",
-        "parseLong",
-        "parseDouble",
-        "valueOf",
-        "Number",
-        "BigInt",
-        "parseFloat",
-        "atoi",
-        "atol",
-        "stoi",
-        "stol",
-        "stoll",
-        "strtol",
-        "Atoi",
-        "ParseInt",
-        "parse",
-        "BigInteger",
-        "Double",
-        "eval",
-        "Decimal",
-    ]
-)
+NUMBERS = _words("""
+int float long Long Integer parseInt parseLong parseDouble valueOf Number BigInt parseFloat
+atoi atol stoi stol stoll strtol Atoi ParseInt parse BigInteger Double eval Decimal
+""")
 #: Conversions to text.
-TEXTS = frozenset(
-    [
-        "str",
-        "String",
-        "toString",
-        "to_string",
-        "bin",
-        "hex",
-        "oct",
-        "repr",
-        "Itoa",
-        "FormatInt",
-        "toBinaryString",
-    ]
-)
+TEXTS = _words("""
+str String toString to_string bin hex oct repr Itoa FormatInt toBinaryString
+""")
 #: Iterators over all subsets, orders or tuples.
 COMBINATIONS = {
     "permutations": "!",
@@ -200,3 +167,25 @@ COMBINATIONS = {
 CACHES = frozenset(
     {"lru_cache", "cache", "memoize", "memoized", "memo", "cached", "bootstrap_cache"}
 )
+#: Methods that take something out of a collection.
+TAKES = _words("""
+pop popleft popFront pop_front pop_back poll remove removeFirst removeLast pollFirst pollLast
+shift heappop dequeue pop_first pop_last popitem splice
+""")
+#: Methods that put something into one.
+PUTS = _words("""
+append push push_back push_front add offer extend appendleft heappush insert enqueue unshift
+addLast addFirst offerFirst offerLast emplace emplace_back put update
+""")
+#: Functions and methods that read input.
+READS = _words("""
+input raw_input readline readlines read nextToken nextLine nextInt next nextLong nextDouble
+readLine getline scanf getchar fgets gets scan Scan Scanln Scanf Fscan Fscanf Fscanln
+ReadString read_line ReadLine Text hasNext readInt
+""")
+#: Methods that call a function for each element.
+CALLBACKS = _words("""
+forEach map filter some every find findIndex reduce flatMap anyMatch allMatch noneMatch
+mapToInt mapToLong for_each fold any all position filter_map max_by_key min_by_key removeIf
+replaceAll sum takeWhile take_while
+""")

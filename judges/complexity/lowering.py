@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from assay.judges.complexity.ir import (
@@ -67,12 +68,22 @@ class Lowering:
 
     def need(self, node: Tree | None) -> Node:
         """Like `one`, with a number of no value where there is nothing."""
-        return self.one(node) or Num(None, self.line(node) if node is not None else 0)
+        if node is None:
+            return Num(None, 0)
+        handler = self.handlers.get(node.type)
+        made = self.one(node) if handler is None else handler(node)
+        return made or Num(None, self.line(node))
 
     def many(self, nodes: list[Tree]) -> list[Node]:
         """Each of these that is something."""
-        one = self.one
-        return [made for made in map(one, nodes) if made is not None]
+        found: list[Node] = []
+        handlers, one = self.handlers, self.one
+        for node in nodes:
+            handler = handlers.get(node.type)
+            made = one(node) if handler is None else handler(node)
+            if made is not None:
+                found.append(made)
+        return found
 
     def body(self, node: Tree | None) -> list[Node]:
         """Statements of a block, or the one statement that stands for it."""
@@ -87,7 +98,8 @@ class Lowering:
 
     def spelling(self, node: Tree | None) -> str:
         """The text of a name or type."""
-        return "" if node is None or node.text is None else node.text.decode("utf-8", "replace")
+        text = None if node is None else node.text
+        return "" if text is None else text.decode()
 
     def line(self, node: Tree) -> int:
         """Line, from 1."""
@@ -101,7 +113,7 @@ class Lowering:
 
     def on_identifier(self, node: Tree) -> Node:
         """Lower `identifier`."""
-        return self.name(node)
+        return Name(self.spelling(node), node.start_point[0] + 1)
 
     def nothing(self, _: Tree) -> None:
         """Lower nodes of the kind `nothing`."""
@@ -109,13 +121,7 @@ class Lowering:
 
     def number(self, node: Tree) -> Node:
         """Lower nodes of the kind `number`."""
-        text = self.spelling(node).replace("_", "").replace("'", "").rstrip("lLuUfFdDnj")
-        value: float | None
-        try:
-            value = float(int(text, 0)) if text[:1] == "0" and len(text) > 1 else float(text)
-        except (ValueError, OverflowError):
-            value = _loose_number(text)
-        return Num(value, self.line(node))
+        return Num(_number(self.spelling(node)), self.line(node))
 
     def no_number(self, node: Tree) -> Node:
         """Lower nodes of the kind `no_number`."""
@@ -130,8 +136,14 @@ class Lowering:
 
     def first(self, node: Tree) -> Node | None:
         """Lower nodes of the kind `first`."""
-        inner = [c for c in node.named_children if c.type not in _COMMENTS]
-        return self.one(inner[0]) if inner else None
+        for child in node.named_children:
+            kind = child.type
+            handler = self.handlers.get(kind)
+            if handler is not None:
+                return handler(child)
+            if kind not in _COMMENTS:
+                return self.one(child)
+        return None
 
     def last(self, node: Tree) -> Node | None:
         """Lower nodes of the kind `last`."""
@@ -144,7 +156,8 @@ class Lowering:
 
     def binary(self, node: Tree) -> Node:
         """Lower nodes of the kind `binary`."""
-        sign = self.spelling(node.child_by_field_name("operator"))
+        operator = node.child_by_field_name("operator")
+        sign = operator.type if operator is not None else ""
         left, right = self.field(node, "left"), self.field(node, "right")
         return Operation(_SIGNS.get(sign, sign), [left, right], self.line(node))
 
@@ -162,7 +175,7 @@ class Lowering:
     def assignment(self, node: Tree) -> Node:
         """Lower nodes of the kind `assignment`."""
         operator = node.child_by_field_name("operator")
-        sign = self.spelling(operator).rstrip("=") if operator is not None else ""
+        sign = operator.type.rstrip("=") if operator is not None else ""
         sign = _SIGNS.get(sign, sign).strip(":")
         target, value = self.field(node, "left"), self.field(node, "right")
         return Assign(target, value, self.line(node), sign)
@@ -284,6 +297,16 @@ def _unless_true(test: Node | None) -> Node | None:
     if type(test) is Num and (test.value is None or test.value != 0):
         return None
     return test
+
+
+@lru_cache(maxsize=4096)
+def _number(text: str) -> float | None:
+    digits = text.replace("_", "").replace("'", "").rstrip("lLuUfFdDnj")
+    try:
+        based = digits[:1] == "0" and len(digits) > 1
+        return float(int(digits, 0)) if based else float(digits)
+    except (ValueError, OverflowError):
+        return _loose_number(digits)
 
 
 def _loose_number(text: str) -> float | None:

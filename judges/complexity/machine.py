@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from assay.judges.complexity import cost
 from assay.judges.complexity.cost import ONE, ZERO, Cost
-from assay.judges.complexity.facts import LoopFacts, names_in
-from assay.judges.complexity.ir import Class, Function, If, Index, Loop, Node, walk
+from assay.judges.complexity.facts import LoopFacts
+from assay.judges.complexity.ir import Class, Function, If, Index, Loop, Node
+from assay.judges.complexity.traversal import names_in, walk
 from assay.judges.complexity.values import Value
 
 #: More steps than this and the program is too much for us.
-_MOST_STEPS = 25_000
+MOST_STEPS = 25_000
 
 
 class TooLarge(Exception):
@@ -53,16 +52,23 @@ class Machine:
         self.put_cache: dict[int, list[str]] = {}
         self.layers: set[str] = set()
         self.reading_loop: Loop | None = None
+        self.made_in: list[dict[str, Value]] = []
+
+    def forget(self) -> None:
+        """Let go of all scopes: functions hold those that they were made in, which is a cycle."""
+        for scope in self.made_in:
+            scope.clear()
 
     # -- names ----------------------------------------------------------------------------------
 
     def lookup(self, name: str) -> Value | None:
         """The value of a name in the nearest scope, or the last one it had anywhere."""
         for scope in self.scopes:
-            if name in scope:
-                return scope[name]
-        if name[:1] == "." and (found := self.globals.get(name[1:])) is not None:
-            return found
+            found = scope.get(name)
+            if found is not None:
+                return found
+        if name[:1] == "." and (field := self.globals.get(name[1:])) is not None:
+            return field
         return self.ever.get(name)
 
     def set_name(self, name: str, value: Value) -> None:
@@ -196,17 +202,8 @@ class Machine:
             TooLarge: Too many.
         """
         self.steps += 1
-        if self.steps > _MOST_STEPS:
+        if self.steps > MOST_STEPS:
             raise TooLarge
-
-    @contextmanager
-    def silently(self) -> Iterator[None]:
-        """Evaluate without charging."""
-        self.quiet += 1
-        try:
-            yield
-        finally:
-            self.quiet -= 1
 
     # -- growth ---------------------------------------------------------------------------------
 

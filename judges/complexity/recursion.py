@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from assay.judges.complexity import cost
 from assay.judges.complexity.cost import ONE, Cost
-from assay.judges.complexity.facts import FunctionFacts, function_facts, key_of, names_in
+from assay.judges.complexity.facts import FunctionFacts, function_facts
 from assay.judges.complexity.ir import (
     Assign,
     Function,
@@ -19,9 +19,9 @@ from assay.judges.complexity.ir import (
     Num,
     Operation,
     Slice,
-    walk,
 )
 from assay.judges.complexity.library import CACHES
+from assay.judges.complexity.traversal import key_of, names_in, walk
 from assay.judges.complexity.values import Value
 
 if TYPE_CHECKING:

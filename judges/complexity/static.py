@@ -27,19 +27,11 @@ from assay.judges.complexity.growth import (
 )
 from assay.judges.complexity.growth import times as product
 from assay.judges.complexity.interpreter import Interpreter
-from assay.judges.complexity.ir import (
-    Call,
-    Class,
-    Comprehension,
-    ForEach,
-    Function,
-    Loop,
-    Node,
-    walk,
-)
+from assay.judges.complexity.ir import Call, Class, Comprehension, ForEach, Function, Loop, Node
 from assay.judges.complexity.lowering import Lowering
 from assay.judges.complexity.machine import TooLarge
 from assay.judges.complexity.program import Program
+from assay.judges.complexity.traversal import walk
 from assay.judges.complexity.values import Value
 from assay.syntax import require_language
 
@@ -103,7 +95,11 @@ class StaticEstimator:
 
     def _estimate(self, program: Program) -> Estimate:
         reading = read(program)
-        return _UNREADABLE if reading is None else self._from(reading)
+        if reading is None:
+            return _UNREADABLE
+        estimate = self._from(reading)
+        reading.machine.forget()
+        return estimate
 
     def _from(self, reading: Reading) -> Estimate:
         total, machine = reading.total, reading.machine

@@ -28,9 +28,8 @@ from assay.judges.complexity.ir import (
     Node,
     Num,
     Operation,
-    children,
-    walk,
 )
+from assay.judges.complexity.traversal import children, walk
 
 _LOOPS = (Loop, ForEach, Comprehension)
 _SHORTEST = 3  # letters of a library's name; shorter ones are mostly aliases that someone chose

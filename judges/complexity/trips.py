@@ -8,19 +8,9 @@ from typing import TYPE_CHECKING
 
 from assay.judges.complexity import cost
 from assay.judges.complexity.cost import ONE, Cost
-from assay.judges.complexity.facts import Change, LoopFacts, change_of, key_of, names_in
-from assay.judges.complexity.ir import (
-    Assign,
-    Call,
-    Index,
-    Loop,
-    Member,
-    Name,
-    Node,
-    Num,
-    Operation,
-    walk,
-)
+from assay.judges.complexity.facts import Change, LoopFacts, change_of
+from assay.judges.complexity.ir import Assign, Call, Index, Loop, Member, Name, Node, Num, Operation
+from assay.judges.complexity.traversal import key_of, names_in, walk
 from assay.judges.complexity.values import Value
 
 if TYPE_CHECKING:
