@@ -1,8 +1,9 @@
 """What a run has seen so far, and what a turn states or passes on that came from nowhere.
 
 Only what leaves a trace is looked at: identifiers (`HAT136`, `user_42`, long numbers, addresses)
-and numbers of three digits or more that are no sum, difference or product of numbers seen.
-Everything is case-insensitive and linear in the text.
+and numbers of three digits or more that numbers seen do not give: no sum, difference or product of
+two, and no sum or mean of the values of a field. Everything is case-insensitive and linear in the
+text.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
+
+from assay.judges.computed_numbers import Figures
 
 #: What parts words; `_`, `-`, `.`, `@` and `#` stay inside identifiers.
 _PARTING = str.maketrans(
@@ -33,9 +36,11 @@ class Seen:
     def __init__(self) -> None:
         self._codes: set[str] = set()
         self._numbers: set[float] = set()
+        self._figures = Figures()
 
     def add(self, text: str) -> None:
         """Take in a text."""
+        self._figures.add(text)
         for token in tokens(text):
             low = token.lower()
             if low in self._codes:
@@ -56,6 +61,10 @@ class Seen:
         for text in _strings(value):
             self.add(text)
 
+    def name(self, arguments: Mapping[str, Any]) -> None:
+        """Take in the arguments of a call: no evidence, but they say which records matter."""
+        self._figures.name(arguments)
+
     def has(self, code: str) -> bool:
         """Whether an identifier, or all of its pieces, were seen."""
         if code in self._codes:
@@ -66,7 +75,11 @@ class Seen:
         )
 
     def explains(self, number: float) -> bool:
-        """Whether a number was seen, or is made of two that were, or of one and a small count."""
+        """Whether a number was seen, or numbers that were seen give it.
+
+        Two of them by a sum, a difference or a product; one and a small count; or the values
+        of a field of records, see `Figures`.
+        """
         seen = self._numbers
         if number in seen or -number in seen:
             return True
@@ -77,7 +90,16 @@ class Seen:
                 return True
             if other > 1 and quotient == int(quotient) and quotient <= 12:
                 return True
-        return False
+        return self._figures.explains(number)
+
+    def rests_on(self, number: float, unknown: float) -> bool:
+        """Whether a number that was not seen is an unknown one and a seen one, added or taken off.
+
+        Chance explains many a number: what is left of 500 after an unknown price is as unknown.
+        """
+        seen = self._numbers
+        around = (number + unknown, number - unknown, unknown - number)
+        return number not in seen and any(round(one, 6) in seen for one in around)
 
 
 def tokens(text: str) -> list[str]:

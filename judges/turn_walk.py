@@ -130,6 +130,7 @@ class Walk:
             else:
                 self._check_schema(call, facts)
                 self._check_origin(call, facts)
+                self._seen.name(call.arguments or {})
                 self._check_repeat(call, result, outcome, facts)
                 self._check_consent(call, outcome, facts)
             self._note_outcome(call, result, outcome, facts)
@@ -215,13 +216,16 @@ class Walk:
         if not (self._toolbox or self._calls):
             return  # nothing could have been looked up
         last = turn.index == len(self._turns) - 1
-        codes = identifiers(text)
+        codes = list(dict.fromkeys(identifiers(text)))
         lost = [code for code in codes if not self._seen.has(code)]
-        sums = large_numbers(text)
+        sums = list(dict.fromkeys(large_numbers(text)))
         made_up = [number for number in sums if not self._seen.explains(number)]
+        for base in made_up[:1]:
+            made_up += [n for n in sums if n not in made_up and self._seen.rests_on(n, base)]
         total = len(codes) + len(sums)
         wrong = len(lost) + len(made_up)
         most = wrong > total / 2 and (wrong >= 2 or total <= 2)
+        most = most or (bool(lost and made_up) and wrong >= total / 2)
         if len(lost) >= max(2, len(codes) / 2) or most:  # numbers may be sums, names may not
             named = [*lost, *(f"{number:g}" for number in made_up)][:4]
             facts.add("unsupported_answer", f"nothing seen so far has {', '.join(named)}")

@@ -152,6 +152,7 @@ def _answer_without_evidence(run: Trajectory, tools: Any, coin: random.Random) -
         rest = "\n".join(m.content for m in run.messages[:start]).lower()
         told = identifiers(message.content)
         told += [f"{number:g}" for number in large_numbers(message.content)]
+        told = list(dict.fromkeys(told))
         lost = [word for word in told if word not in rest.replace(",", "")]
         if len(lost) >= 2 and len(lost) > 0.6 * len(told):
             places.append((start, position))

@@ -19,6 +19,8 @@ from assay.policy.data.horizon_measures import auc, auc_interval
 from assay.policy.data.mistakes import mistake_report
 from assay.policy.data.planted_faults import KINDS, plant
 from assay.policy.data.trajectories import trajectory_row, write_trajectories
+from assay.policy.environments import generate, play
+from assay.policy.environments.agents import Oracle
 
 FIND = {
     "name": "find",
@@ -114,6 +116,14 @@ def test_planted_faults_are_found_and_clean_turns_are_not(kind: str) -> None:
     assert len(planted) >= 8
     reviews = critic.review([one.run for one in planted])
     assert all(r[one.turn].passed is False for one, r in zip(planted, reviews, strict=True))
+
+
+def test_no_oracle_run_of_a_generated_environment_is_flagged() -> None:
+    runs = [play(spec, Oracle(spec)).trajectory for spec in generate(140, seed=5)]
+    reviews = RuleCritic().review(runs)
+    wrong = [(one.id, v.reason) for one, r in zip(runs, reviews, strict=True)
+             for v in r if v.passed is False]  # fmt: skip
+    assert not wrong
 
 
 def test_the_command(tmp_path: Path) -> None:
