@@ -3,31 +3,31 @@
 from __future__ import annotations
 
 import calendar
-import math
 import re
 import unicodedata
 from dataclasses import dataclass
 from datetime import date
+
+from assay.rewards.answer_numbers import Amount, amount_of, plain_text
 
 _MARKED = re.compile(
     r"<answer>(.*?)(?:</answer>|\Z)"
     r"|^[*#_ \t]*(?:the )?(?:final answer|answer)[*_ \t]*(?:is)?[*_ \t]*:[*_ \t]*(.+?)[ \t]*$",
     re.IGNORECASE | re.DOTALL | re.MULTILINE,
 )
-#: Signs that make another word of one: C++, C#.
-_KEPT = frozenset("+#")
-_ARTICLES = re.compile(r"\b(?:a|an|the)\b")
-_NUMBER = re.compile(
-    r"(?P<sign>[-+\u2212]?)\s*(?:[$\u20ac\u00a3\u00a5]|usd|eur|gbp)?\s*(?P<sign2>[-\u2212]?)"
-    r"(?P<digits>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)(?P<power>e[-+]?\d{1,3})?"
-    r"\s*(?P<unit>%|percent|per cent|hundred|thousand|million|billion|trillion|k|m|bn)?"
-    r"\s*(?:dollars|euros|pounds|usd|eur|gbp|[$\u20ac\u00a3\u00a5])?\.?",
-    re.IGNORECASE,
+#: The answer in a sentence; weaker than a mark.
+_SAID = re.compile(
+    r"\b(?:final |correct )?answer is(?: that)?:?[ \t]+(.+?)[.!]?[ \t]*$",
+    re.IGNORECASE | re.MULTILINE,
 )
-_UNITS = {
-    "%": 0.01, "percent": 0.01, "per cent": 0.01, "hundred": 1e2, "thousand": 1e3, "k": 1e3,
-    "million": 1e6, "m": 1e6, "billion": 1e9, "bn": 1e9, "trillion": 1e12,
-}  # fmt: skip
+#: Signs that make another word of one (C++, C#), a minus, and what compares.
+_KEPT = frozenset("+#\u2212<>\u2264\u2265\u2276")
+_COMPARED = (("<=", "\u2264"), (">=", "\u2265"), ("!=", "\u2276"), ("\u2260", "\u2276"))
+_MINUS = re.compile(r"(?<![\w.\u2212])[-\u2212\u2013](?=\.?\d)")
+_ENCLOSED = re.compile(r"<([^<>]*)>")
+_ARTICLES = re.compile(r"\b(?:a|an|the)\b")
+#: A relative tolerance up to this one is for rounding, and whole numbers are not rounded.
+_ROUNDING = 1e-6
 _MONTHS = {name.lower(): i for i, name in enumerate(calendar.month_name) if name}
 _MONTHS |= {name.lower(): i for i, name in enumerate(calendar.month_abbr) if name} | {"sept": 9}
 _MONTH = "|".join(sorted(_MONTHS, key=len, reverse=True))
@@ -38,12 +38,18 @@ _DATES = (
     re.compile(rf"(?P<n>{_MONTH})\.?,? (?P<y>\d{{4}})"),
     re.compile(r"(?P<y>\d{4})"),
 )
-_WEEKDAY = re.compile(r"^(?:on )?(?:mon|tues|wednes|thurs|fri|satur|sun)day,? ", re.IGNORECASE)
+_BEFORE = re.compile(
+    r"^(?:on |in )?(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day,? )?(?:the )?", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Tolerance:
-    """How far two answers may lie apart: relative and absolute for numbers, days for dates."""
+    """How far two answers may lie apart: relative and absolute for numbers, days for dates.
+
+    Whole numbers in digits are the same or not: to them a relative tolerance applies only from
+    above 1e-6 on.
+    """
 
     relative: float = 1e-6
     absolute: float = 0.0
@@ -66,8 +72,8 @@ def final_answer_text(text: str) -> tuple[str, bool]:
     ('42', True)
     >>> final_answer_text(r"It is \boxed{\frac{1}{2}}.")
     ('\\frac{1}{2}', True)
-    >>> final_answer_text("Paris")
-    ('Paris', False)
+    >>> final_answer_text("Paris"), final_answer_text("So the answer is Paris.")
+    (('Paris', False), ('Paris', False))
     """
     marks = list(_MARKED.finditer(text)) if re.search("answer", text, re.I) else []
     box = text.rfind("\\boxed{")
@@ -78,40 +84,36 @@ def final_answer_text(text: str) -> tuple[str, bool]:
     if marks:
         found = marks[-1][1] if marks[-1][1] is not None else marks[-1][2]
         return found.strip().strip("*_` ").strip(), True
-    return text.strip(), False
+    said = _SAID.findall(text) if " is" in text else ()
+    return (said[-1].strip("*_` ") if said else text.strip()), False
 
 
 def normalised(text: str) -> str:
-    """Lower case, without accents, punctuation, articles and extra space.
+    """Lower case, without accents, punctuation, articles and extra space; minus, < and > stay.
 
     >>> normalised("  The Caf\u00e9-au-lait, 2nd!")
     'cafe au lait 2nd'
-    >>> normalised("A."), normalised("C++")
-    ('a', 'c++')
+    >>> normalised("A."), normalised("C++"), normalised("x>=2") == normalised("x \u2264 2")
+    ('a', 'c++', False)
     """
-    plain = unicodedata.normalize("NFKD", text.casefold())
+    text = plain_text(text).casefold()
+    if enclosed := _ENCLOSED.fullmatch(text):
+        text = enclosed[1]
+    for form, sign in _COMPARED:
+        text = text.replace(form, sign)
+    text = _MINUS.sub("\u2212", text)
+    plain = unicodedata.normalize("NFKD", text)
     kept = "".join(
-        " " if unicodedata.category(ch)[0] in "PSZC" and ch not in _KEPT else ch
+        f" {ch} "
+        if ch in "<>\u2264\u2265\u2276"
+        else " "
+        if unicodedata.category(ch)[0] in "PSZC" and ch not in _KEPT
+        else ch
         for ch in plain
         if not unicodedata.combining(ch)
     )
     words = " ".join(_ARTICLES.sub(" ", kept).split())
     return words or " ".join(kept.split())
-
-
-def number_of(text: str) -> float | None:
-    """The number that a text is, or None.
-
-    >>> number_of("$1,234.50"), number_of("12%"), number_of("3 million"), number_of("12 apples")
-    (1234.5, 0.12, 3000000.0, None)
-    """
-    match = _NUMBER.fullmatch(text.strip())
-    if match is None or len(text) > 60:
-        return None
-    value = float(match["digits"].replace(",", "") + (match["power"] or ""))
-    value *= _UNITS.get((match["unit"] or "").lower(), 1.0)
-    negative = bool(match["sign"] and match["sign"] != "+") != bool(match["sign2"])
-    return (-value if negative else value) if math.isfinite(value) else None
 
 
 def day_of(text: str) -> Day | None:
@@ -122,7 +124,7 @@ def day_of(text: str) -> Day | None:
     >>> day_of("in the summer") is None
     True
     """
-    plain = _WEEKDAY.sub("", " ".join(text.lower().split()).strip(" ."))
+    plain = _BEFORE.sub("", " ".join(text.lower().split()).strip(" ."))
     for form in _DATES if len(plain) <= 40 else ():
         match = form.fullmatch(plain)
         if match is None:
@@ -146,17 +148,26 @@ def same_answer(answer: str, gold: str, tolerance: Tolerance) -> str:
     >>> same_answer("July 4, 1776", "1776-07-04", Tolerance()), same_answer("41", "42", Tolerance())
     ('the same date', '')
     """
+    answer, gold = plain_text(answer), plain_text(gold)
+    amount, wanted = amount_of(answer), amount_of(gold)
+    if amount is not None and wanted is not None and amount.unit == wanted.unit:
+        return "the same number" if _same_amount(amount, wanted, tolerance) else ""
     left, right = normalised(answer), normalised(gold)
-    number, wanted = number_of(answer), number_of(gold)
-    if number is not None and wanted is not None:
-        room = max(tolerance.absolute, tolerance.relative * abs(wanted))
-        return "the same number" if abs(number - wanted) <= room else ""
     if (left and left == right) or answer.strip() == gold.strip():
         return "the same text"
     said, due = day_of(answer), day_of(gold)
     if said is not None and due is not None and _same_day(said, due, tolerance.days):
         return "the same date"
     return ""
+
+
+def _same_amount(said: Amount, due: Amount, tolerance: Tolerance) -> bool:
+    if said.currency and due.currency and said.currency != due.currency:
+        return False
+    relative = tolerance.relative
+    if said.whole is not None and due.whole is not None and relative <= _ROUNDING:
+        return abs(said.whole - due.whole) <= tolerance.absolute
+    return abs(said.value - due.value) <= max(tolerance.absolute, relative * abs(due.value))
 
 
 def _same_day(said: Day, due: Day, days: int) -> bool:

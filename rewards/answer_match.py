@@ -21,10 +21,12 @@ class AnswerMatch(Reward):
     r"""1 if the final answer equals one of the gold answers, else 0; `passed` says the same.
 
     The answer is what the last `<answer>`, `\boxed{}`, `Final answer:` or `Answer:` of the last
-    assistant turn holds, else the whole of it after its reasoning. Two answers are equal if
+    assistant turn holds, else what follows "the answer is", else the whole of the turn after its
+    reasoning. Two answers are equal if
 
     - they are the same text without case, punctuation, accents, articles and extra space;
-    - or both are numbers within the tolerance (1,234.5 and 1234.5; 12% and 0.12; $3 million);
+    - or both are numbers within the tolerance (1,234.5 and 1234.5; 1/2 and 0.5; 12% and 0.12;
+      $3 million; 1.5 x 10^3), in the same currency and unit where both name one;
     - or both are dates within the tolerance (July 4, 1776 and 1776-07-04; a gold year or month
       only asks for that much).
 
@@ -37,7 +39,8 @@ class AnswerMatch(Reward):
 
     Args:
         column: Dataset column with the gold answer: text, a number, or a list of right answers.
-        relative: Tolerance of numbers relative to the gold one.
+        relative: Tolerance of numbers relative to the gold one; up to 1e-6 it is for rounding, and
+            whole numbers must be equal.
         absolute: Tolerance of numbers, absolute; the larger of both counts.
         days: Tolerance of dates.
         judge: Asked about answers that do not match, and only about those.
@@ -136,6 +139,7 @@ class AnswerMatch(Reward):
     def _golds(self, sample: Sample, index: int) -> list[str]:
         value = listed(sample.columns.get(self.column))
         values = list(value) if isinstance(value, list | tuple) else [value]
+        values += ["true" if one else "false" for one in values if isinstance(one, bool)]
         golds = [text for one in values if (text := _gold(one, self.column, index))]
         if not golds and self.missing == "error":
             raise DataError(
