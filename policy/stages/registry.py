@@ -89,6 +89,13 @@ STAGES: dict[str, StageKind] = {
             "judge",
             False,
         ),
+        StageKind(
+            "cot_reconstruction",
+            "assay.policy.stages.cot_reconstruction",
+            "CotReconstructionConfig",
+            "judge",
+            False,
+        ),
         StageKind("agentic_rl", "assay.policy.stages.agentic_rl", "AgenticConfig", "rl", True),
         StageKind(
             "turn_critic", "assay.policy.stages.turn_critic", "TurnCriticConfig", "judge", False

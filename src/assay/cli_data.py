@@ -8,13 +8,17 @@ from typing import Annotated, Any
 
 import typer
 
-from assay import cli_agent_data
+from assay import cli_agent_data, cli_mixed_data, cli_refined_data
 from assay.cli_files import write_json
 from assay.errors import ConfigError
 
 app = typer.Typer(no_args_is_help=True, help="Build training data.", rich_markup_mode=None)
 app.command()(cli_agent_data.search)
 app.command()(cli_agent_data.trajectories)
+app.command()(cli_mixed_data.mix)
+app.command()(cli_mixed_data.contamination)
+app.command()(cli_refined_data.refine)
+app.command()(cli_refined_data.reconstruct)
 
 _JSON = typer.Option("--json", help="Write the counts here, for machines.", metavar="FILE")
 
@@ -108,13 +112,31 @@ def filter_rollouts(
     time: Annotated[
         str, typer.Option(help="Path of the complexity part.", metavar="PART")
     ] = "time",
+    criterion: Annotated[
+        str | None,
+        typer.Option(
+            help="In place of --stage: a callable on a score row that gives true, false or none.",
+            metavar="FILE.py:attr",
+        ),
+    ] = None,
     json_file: Annotated[Path | None, _JSON] = None,
 ) -> None:
     """Keep problems that some rollouts solve and most do not."""
-    from assay.policy.data.difficulty import DifficultyFilter, MeetsBound, Solved, filter_files
+    from assay.loading import load_object
+    from assay.policy.data.difficulty import (
+        Criterion,
+        DifficultyFilter,
+        MeetsBound,
+        Solved,
+        filter_files,
+    )
 
-    criterion = Solved(tests) if stage == 1 else MeetsBound(time, tests=tests)
-    rule = DifficultyFilter(criterion, n, low, high)
+    counts: Criterion = Solved(tests) if stage == 1 else MeetsBound(time, tests=tests)
+    if criterion is not None:
+        counts = load_object(criterion, type, "--criterion")[0]
+        if not callable(counts):
+            raise ConfigError(f"--criterion {criterion} must be callable on a score row")
+    rule = DifficultyFilter(counts, n, low, high)
     _report(filter_files(rollouts, scores, output, rule), json_file)
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -39,3 +41,28 @@ def write_json(path: Path | None, data: Any) -> None:
     """Write results for machines; nothing without a path. What JSON does not know becomes text."""
     if path is not None:
         path.write_text(json.dumps(data, indent=2, default=str) + "\n")
+
+
+def write_folder(folder: Path, texts: Mapping[str, str]) -> None:
+    """Write files by name into `folder`, each all or nothing; makes the folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in texts.items():
+        draft = folder / f".{name}.{os.getpid()}.tmp"
+        try:
+            draft.write_text(text, encoding="utf-8")
+            os.replace(draft, folder / name)
+        finally:
+            draft.unlink(missing_ok=True)
+
+
+def print_counts(found: Mapping[str, Any], indent: str = "") -> None:
+    """Print a report: one line a figure, tables inside it indented."""
+    for name, value in found.items():
+        if isinstance(value, Mapping):
+            print(f"{indent}{name}:")
+            print_counts(value, indent + "  ")
+        elif isinstance(value, list) and value and isinstance(value[0], Mapping):
+            for item in value:
+                print(f"{indent}{name}: " + ", ".join(f"{k} {v}" for k, v in item.items()))
+        else:
+            print(f"{indent}{name}: {value}")
