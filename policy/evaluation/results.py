@@ -78,7 +78,7 @@ def read_results(folder: str | Path) -> tuple[dict[str, Any], dict[str, Any]]:
     """
     folder = Path(folder)
     try:
-        return tuple(  # type: ignore[return-value]
+        found, values = (
             json.loads((folder / name).read_text(encoding="utf-8"))
             for name in (RESULTS_FILE, BY_PROMPT_FILE)
         )
@@ -87,6 +87,7 @@ def read_results(folder: str | Path) -> tuple[dict[str, Any], dict[str, Any]]:
             f"{folder} holds no finished evaluation ({error.strerror}); run assay evaluate with "
             f"--output {folder} first"
         ) from error
+    return found, values
 
 
 def compare_folders(before: str | Path, after: str | Path) -> dict[str, list[Difference]]:

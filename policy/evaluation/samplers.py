@@ -52,8 +52,6 @@ class LocalPolicy(Sampler):
     chat_template: str | None = None
     _loaded: Handle[Any] = field(default_factory=Handle, init=False, repr=False, compare=False)
 
-    __hash__ = None
-
     def sample(self, rows: Sequence[Mapping[str, Any]], decoding: Decoding) -> list[dict[str, Any]]:
         """Generate in this process."""
         model, tokenizer = self._loaded.get(self._open)
@@ -84,8 +82,6 @@ class ServedPolicy(Sampler):
     """
 
     client: Client
-
-    __hash__ = None
 
     def sample(self, rows: Sequence[Mapping[str, Any]], decoding: Decoding) -> list[dict[str, Any]]:
         """Ask for all samples at once.
