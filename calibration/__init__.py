@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from assay.calibration.agreement import confusion_table as confusion_table
     from assay.calibration.agreement import gwet_ac1 as gwet_ac1
     from assay.calibration.agreement import percent_agreement as percent_agreement
+    from assay.calibration.annotation import Labels as Labels
+    from assay.calibration.annotation import read_sheets as read_sheets
+    from assay.calibration.annotation import write_sheet as write_sheet
     from assay.calibration.audit_verdicts import JudgeAudit as JudgeAudit
     from assay.calibration.audit_verdicts import audit_verdicts as audit_verdicts
     from assay.calibration.beta import Beta as Beta
@@ -24,6 +27,9 @@ if TYPE_CHECKING:
     from assay.calibration.conformal import conformal_threshold as conformal_threshold
     from assay.calibration.corrected_means import prediction_powered_mean as prediction_powered_mean
     from assay.calibration.corrected_means import rogan_gladen as rogan_gladen
+    from assay.calibration.correction import PositionCorrection as PositionCorrection
+    from assay.calibration.correction import suggested_max_order_gap as suggested_max_order_gap
+    from assay.calibration.correction import suggested_swap_weight as suggested_swap_weight
     from assay.calibration.cross_fit import CrossFit as CrossFit
     from assay.calibration.cross_fit import Quality as Quality
     from assay.calibration.cross_fit import cross_fit as cross_fit
@@ -64,6 +70,9 @@ if TYPE_CHECKING:
     from assay.calibration.paired_tests import McNemar as McNemar
     from assay.calibration.paired_tests import false_discovery as false_discovery
     from assay.calibration.paired_tests import mcnemar as mcnemar
+    from assay.calibration.planted import PlantedJudge as PlantedJudge
+    from assay.calibration.planted import Strengths as Strengths
+    from assay.calibration.planted import planted_items as planted_items
     from assay.calibration.platt import Platt as Platt
     from assay.calibration.plots import plot_agreement as plot_agreement
     from assay.calibration.plots import plot_bias_by_gap as plot_bias_by_gap
@@ -83,6 +92,16 @@ if TYPE_CHECKING:
     from assay.calibration.power import mcnemar_power as mcnemar_power
     from assay.calibration.power import minimum_detectable_effect as minimum_detectable_effect
     from assay.calibration.power import share_pairs as share_pairs
+    from assay.calibration.probe import Probe as Probe
+    from assay.calibration.probe_estimates import Finding as Finding
+    from assay.calibration.probe_plots import plot_findings as plot_findings
+    from assay.calibration.probe_requests import ProbeItem as ProbeItem
+    from assay.calibration.probe_requests import Versions as Versions
+    from assay.calibration.probe_validation import PlantedAudit as PlantedAudit
+    from assay.calibration.probes import ProbePlan as ProbePlan
+    from assay.calibration.probes import ProbeRun as ProbeRun
+    from assay.calibration.probes import run_probes as run_probes
+    from assay.calibration.probes import standard_probes as standard_probes
     from assay.calibration.reliability import ReliabilityCurve as ReliabilityCurve
     from assay.calibration.reliability import adaptive_ece as adaptive_ece
     from assay.calibration.reliability import ece as ece
@@ -167,6 +186,15 @@ _MODULES = {
     ),
     "temperature": "Temperature",
     "verdict_files": "read_verdicts",
+    "annotation": "Labels read_sheets write_sheet",
+    "correction": "PositionCorrection suggested_max_order_gap suggested_swap_weight",
+    "planted": "PlantedJudge Strengths planted_items",
+    "probe": "Probe",
+    "probe_estimates": "Finding",
+    "probe_plots": "plot_findings",
+    "probe_requests": "ProbeItem Versions",
+    "probe_validation": "PlantedAudit",
+    "probes": "ProbePlan ProbeRun run_probes standard_probes",
     "verdict_table": "VerdictTable",
 }
 _LAZY = {name: module for module, names in _MODULES.items() for name in names.split()}

@@ -22,7 +22,12 @@ _PLOTTED = 20_000  # rows of a histogram or curve: more changes no picture
 
 
 def audit_page(
-    audits: Sequence[JudgeAudit], *, title: str, note: str = "", redact: bool = False
+    audits: Sequence[JudgeAudit],
+    *,
+    title: str,
+    note: str = "",
+    redact: bool = False,
+    more: str = "",
 ) -> str:
     """HTML with what was found, what to do, figures and plots of every judge.
 
@@ -31,6 +36,7 @@ def audit_page(
         title: Usually the file's name.
         note: What the layout does not tell.
         redact: Leave out the names of pairs, which may hold text of the data.
+        more: HTML that goes to the end, such as `probe_section`.
 
     Raises:
         ImportError: No matplotlib.
@@ -51,6 +57,8 @@ def audit_page(
         if audit.flipped and not redact:
             names = ", ".join(_safe(name[:80]) for name in audit.flipped)
             parts.append(f"<p>Some pairs that flip: {names}</p>")
+    if more:
+        parts.append(more)
     parts.append("</html>\n")
     return "\n".join(parts)
 

@@ -14,7 +14,7 @@ def sentences(audit: JudgeAudit) -> list[str]:
     if audit.counts is not None and "first_pick_rate" in figures:
         found.append(
             f"Picks the first answer {_percent(figures['first_pick_rate'])} of the time; flips on "
-            f"{_percent(figures['flip_rate'])} of {audit.both_orders:,} pairs."
+            f"{_percent(figures['flip_rate'])} of {_pairs(audit)}."
         )
         found.append(_verdict_on_position(audit))
         if audit.counts.unparsed:
@@ -37,6 +37,11 @@ def sentences(audit: JudgeAudit) -> list[str]:
         if "both_orders_accuracy" in figures:
             text += f", on {_percent(figures['both_orders_accuracy'])} of pairs by both orders"
         found.append(text + ".")
+    if "repetition_stability" in figures:
+        found.append(
+            f"Repeats of one request agree with their majority "
+            f"{_percent(figures['repetition_stability'])} of the time."
+        )
     if "ece" in figures and audit.null_ece is not None:
         value, high = figures["ece"].estimate, audit.null_ece[1]
         says = "more than" if value > high else "no more than"
@@ -92,6 +97,12 @@ def _verdict_on_position(audit: JudgeAudit) -> str:
         f"No liking for a place was found{shown}; one of {audit.detectable:.2f} in fairness would "
         "have been found four times in five."
     )
+
+
+def _pairs(audit: JudgeAudit) -> str:
+    distinct = len(set(audit.table.items.tolist()))
+    repeats = f" ({distinct:,} with repeats)" if distinct < audit.pairs else ""
+    return f"{audit.both_orders:,} pairs{repeats}"
 
 
 def _percent(value: Interval) -> str:

@@ -36,7 +36,8 @@ class JudgeAudit:
         prompts: Clusters.
         counts: Position counts, None without both orders.
         figures: Name to interval: `consistency`, `flip_rate`, `fairness`, `first_pick_rate`,
-            `position_term`, `accuracy`, `both_orders_accuracy`, `ece`, `longer_win_rate`.
+            `position_term`, `accuracy`, `both_orders_accuracy`, `repetition_stability`, `ece`,
+            `longer_win_rate`.
         null_ece: 5% and 95% points of the ECE of a perfect judge with these forecasts.
         p_value: McNemar's p of primacy against recency, on one row per prompt.
         q_value: The same, corrected for the number of judges in the file.
@@ -162,7 +163,7 @@ def _audit(pairs: PairTable, resamples: int, level: float, seed: int) -> JudgeAu
         q_value=math.nan,
         detectable=detectable,
         by_gap=gaps,
-        flipped=[pairs.item_names[i] for i in pairs.items[flips[:20]]] if pairs.ordered else [],
+        flipped=_names(pairs, flips) if pairs.ordered else [],
         table=pairs,
     )
 
@@ -198,6 +199,10 @@ def _columns(
         if (ba != MISSING).any():
             at = put((right_ab + right_ba > 0) & known, known)
             statistics["both_orders_accuracy"] = _ratio(at)
+    stable, counted = _stability(pairs)
+    if counted.any():
+        at = put(stable, counted)
+        statistics["repetition_stability"] = _ratio(at)
     p_a = pairs.p_a
     use = known & ~np.isnan(p_a)
     if use.any():
@@ -217,6 +222,21 @@ def _columns(
         at = put(ab == MISSING, np.ones(len(ab)))
         statistics["unparsed"] = _ratio(at)
     return columns, statistics
+
+
+def _stability(pairs: PairTable) -> tuple[FloatArray, FloatArray]:
+    """Majority share of the repeats of each item and order, in the item's first row, and counts."""
+    _, first, code = np.unique(pairs.items, return_index=True, return_inverse=True)
+    total, counted = np.zeros(len(pairs)), np.zeros(len(pairs))
+    for side in (pairs.ab, pairs.ba):
+        spoken = side != MISSING
+        cells = np.bincount(code[spoken] * 3 + side[spoken], minlength=3 * len(first))
+        cells = cells.reshape(-1, 3)
+        repeats = cells.sum(axis=1)
+        several = repeats > 1
+        total[first[several]] += cells[several].max(axis=1) / repeats[several]
+        counted[first[several]] += 1.0
+    return total, counted
 
 
 def _ratio(at: int) -> Callable[[FloatArray], FloatArray]:
@@ -270,6 +290,11 @@ def _forecasts(pairs: PairTable) -> FloatArray:
     p = pairs.p_a
     found: FloatArray = p[((pairs.label == FIRST) | (pairs.label == SECOND)) & ~np.isnan(p)]
     return found
+
+
+def _names(pairs: PairTable, rows: Any) -> list[str]:
+    """Some items, each once whatever its repeats."""
+    return [pairs.item_names[i] for i in dict.fromkeys(pairs.items[rows].tolist())][:20]
 
 
 def _rates(counts: PositionCounts) -> dict[str, float | None]:

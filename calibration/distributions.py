@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import lru_cache
 from statistics import NormalDist
 
 _NORMAL = NormalDist()
@@ -65,6 +66,7 @@ def beta_quantile(p: float, a: float, b: float) -> float:
     return _bisect(lambda x: beta_cdf(x, a, b) < p, 0.0, 1.0)
 
 
+@lru_cache(maxsize=1024)  # audits ask for the same few again and again
 def t_quantile(p: float, df: float) -> float:
     """Quantile of Student's t with `df` degrees of freedom.
 

@@ -41,7 +41,7 @@ def plot_reliability(
         / count[count > 0]
     )
     low, high = np.quantile(drawn, [0.05, 0.95], axis=0)
-    figure, axes = _axes("forecast P(A)", "share in which A was better")
+    figure, axes = new_axes("forecast P(A)", "share in which A was better")
     axes.plot([0, 1], [0, 1], color=GREY, lw=1, ls="--")
     axes.fill_between(curve.forecast, low, high, color=GREY, alpha=0.25, lw=0, label="chance (90%)")
     sizes = 15 + 120 * curve.count / curve.count.max()
@@ -54,7 +54,7 @@ def plot_reliability(
 def plot_order_gap(gaps: ArrayLike) -> Any:
     """Histogram of p_AB + p_BA - 1; right of 0 favours the first place."""
     values = vector("gaps", gaps, low=-1, high=1)
-    figure, axes = _axes("order gap  p_AB + p_BA - 1", "pairs")
+    figure, axes = new_axes("order gap  p_AB + p_BA - 1", "pairs")
     axes.hist(values, bins=np.linspace(-1, 1, 41), color=BLUE)
     axes.axvline(0, color="black", lw=1)
     if len(values):
@@ -66,7 +66,7 @@ def plot_order_gap(gaps: ArrayLike) -> Any:
 
 def plot_bias_by_gap(bins: Sequence[GapBin]) -> Any:
     """Share of flips per bin of the quality gap, with Wilson intervals."""
-    figure, axes = _axes("quality gap", "share of pairs that flip")
+    figure, axes = new_axes("quality gap", "share of pairs that flip")
     for index, one in enumerate(bins):
         c = one.counts
         found = wilson_interval(c.primacy + c.recency, c.valid)
@@ -89,7 +89,7 @@ def plot_length_bias(log_ratio: ArrayLike, wins_a: ArrayLike, bins: int = 8) -> 
     x = vector("log_ratio", log_ratio)
     y = vector("wins_a", wins_a, low=0, high=1, size=len(x))
     codes = bin_codes(x, bins, "mass", (0.0, 1.0))
-    figure, axes = _axes("ln(length A / length B)", "share in which A wins")
+    figure, axes = new_axes("ln(length A / length B)", "share in which A wins")
     for code in np.unique(codes):
         inside = codes == code
         found = wilson_interval(float(y[inside].sum()), int(inside.sum()))
@@ -106,7 +106,7 @@ def plot_length_bias(log_ratio: ArrayLike, wins_a: ArrayLike, bins: int = 8) -> 
 def plot_agreement(names: Sequence[str], agreement: ArrayLike) -> Any:
     """Heat map of a square table of agreement between judges, values written in."""
     table = np.asarray(agreement, dtype=np.float64)
-    figure, axes = _axes("", "")
+    figure, axes = new_axes("", "")
     axes.imshow(table, cmap="cividis", vmin=min(0.0, float(np.nanmin(table))), vmax=1)
     axes.set_xticks(range(len(names)), names, rotation=45, ha="right")
     axes.set_yticks(range(len(names)), names)
@@ -118,7 +118,7 @@ def plot_agreement(names: Sequence[str], agreement: ArrayLike) -> Any:
 
 def plot_leaderboard(standings: Sequence[Standing]) -> Any:
     """Elo ratings with their intervals, the best on top."""
-    figure, axes = _axes("Elo rating (mean 1000)", "")
+    figure, axes = new_axes("Elo rating (mean 1000)", "")
     rows = np.arange(len(standings))[::-1]
     for row, line in zip(rows, standings, strict=True):
         elo = line.elo
@@ -137,7 +137,12 @@ def as_svg(figure: Any) -> str:
     return text[text.index("<svg") :]
 
 
-def _axes(x: str, y: str) -> tuple[Any, Any]:
+def new_axes(x: str, y: str) -> tuple[Any, Any]:
+    """A figure with one pair of axes, drawn without a window.
+
+    Raises:
+        ImportError: No matplotlib.
+    """
     try:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure

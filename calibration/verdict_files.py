@@ -36,7 +36,7 @@ def read_verdicts(
         raise ConfigError(f"layout must be one of {', '.join(LAYOUTS)}, got {layout!r}")
     table, plain = VerdictTable(), PlainReader(numbering)
     reader = None
-    for number, row in _rows(Path(path)):
+    for number, row in verdict_rows(Path(path)):
         where = f"{path}:{number}"
         if reader is None:
             chosen = layout or detect_layout(row) or "plain"
@@ -59,7 +59,12 @@ def read_verdicts(
     return table
 
 
-def _rows(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
+def verdict_rows(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """Line and object of every row of a JSONL, JSON or CSV file, plain or gzip.
+
+    Raises:
+        DataError: A line that is none, with its place.
+    """
     opened: Any = gzip.open if path.suffix == ".gz" else open
     name = path.name.removesuffix(".gz")
     with opened(path, "rt", encoding="utf-8", newline="") as file:
