@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from assay.judges.cached import Cached
     from assay.judges.calibrated import Calibrated
     from assay.judges.client import Client, Prices, Reply, Request, Usage
+    from assay.judges.corrected import Corrected
     from assay.judges.endpoint import Endpoint
     from assay.judges.escalate import Escalate
     from assay.judges.http import HttpJudge, HttpReward
@@ -43,6 +44,7 @@ __all__ = [
     "Calibrated",
     "Client",
     "Connection",
+    "Corrected",
     "Endpoint",
     "Escalate",
     "Estimate",
@@ -90,6 +92,7 @@ _LAZY = {
     "Cached": "cached",
     "Calibrated": "calibrated",
     "Client": "client",
+    "Corrected": "corrected",
     "Endpoint": "endpoint",
     "LocalModel": "local_model",
     "Prices": "client",

@@ -54,10 +54,15 @@ class Served:
         object: `module:object` or `FILE.py:object`; several are replicas of one model, each with
             its own thread, and must have equal fingerprints.
         batching: Limits.
+        correction: For judges: file with the position term to subtract (`assay audit judge` writes
+            one), for verdicts that were given in one order.
+        calibrator: For judges: file of a fitted calibrator; applied after the correction.
     """
 
     object: tuple[str, ...]
     batching: Batching = field(default_factory=Batching)
+    correction: str | None = None
+    calibrator: str | None = None
 
     def __post_init__(self) -> None:
         if not self.object:
@@ -266,7 +271,12 @@ class ServeConfig:
                 "nothing to serve; name a reward, e.g. [rewards.code] object = 'my_rewards:code'"
             )
         for table in ("rewards", "judges", "complexity"):
-            for name in getattr(self, table):
+            for name, served in getattr(self, table).items():
+                if table != "judges" and (served.correction or served.calibrator):
+                    raise ConfigError(
+                        f"[{table}.{name}] correction and calibrator are of judges; for a reward "
+                        "serve Mapped(reward, calibrator)"
+                    )
                 if not _NAME.fullmatch(name):
                     raise ConfigError(f"[{table}] {name!r}: names are letters, digits, . _ -")
         for where, names in (
@@ -320,7 +330,7 @@ class ServeConfig:
 
 def _served(where: str, value: Any) -> Served:
     table = subtable(where, value)
-    known_keys(f"[{where}]", table, ("object", "batching"))
+    known_keys(f"[{where}]", table, ("object", "batching", "correction", "calibrator"))
     batching = read_table(Batching, f"[{where}.batching]", table.get("batching", {}))
     rest = {key: given for key, given in table.items() if key != "batching"}
     return read_table(Served, f"[{where}]", rest, batching=batching)

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 from assay.errors import ConfigError, ContractError, JudgeError, RewardError, SandboxError
 from assay.judge import Estimate, Grade, Item, Judge, Pair, Verdict
+from assay.judges.calibrated import Calibrated
+from assay.judges.corrected import Corrected
 from assay.judges.serving.batcher import Batcher
 from assay.judges.serving.config import Served
 from assay.judges.serving.isolation import answer_apart
@@ -239,11 +241,22 @@ def open_services(
     """
     return {
         name: service(
-            name, [_loaded(spec, service, f"[{table}.{name}] object") for spec in served.object],
+            name,
+            [
+                _audited(_loaded(spec, service, f"[{table}.{name}] object"), served)
+                for spec in served.object
+            ],
             served, metrics,
         )
         for name, served in named.items()
     }  # fmt: skip
+
+
+def _audited(one: Any, served: Served) -> Any:
+    """A judge with what an audit found taken out of its verdicts."""
+    if served.correction is not None:
+        one = Corrected(one, served.correction)
+    return one if served.calibrator is None else Calibrated(one, served.calibrator)
 
 
 def _loaded(spec: str, service: type[Any], option: str) -> Any:

@@ -14,6 +14,7 @@ import typer
 
 from assay import (
     cli_audit,
+    cli_audit_judge,
     cli_cache,
     cli_complexity,
     cli_data,
@@ -38,6 +39,7 @@ app = typer.Typer(
 app.add_typer(cli_sandbox.app, name="sandbox")
 app.add_typer(cli_data.app, name="data")
 app.add_typer(cli_audit.app, name="audit")
+cli_audit_judge.register(cli_audit.app)
 app.add_typer(cli_cache.app, name="cache")
 app.command()(cli_score.score)
 app.command()(cli_score.compare)

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from assay.cli_files import write_json
+from assay.cli_files import write_folder, write_json
 
 app = typer.Typer(
     no_args_is_help=True, help="Measure runs, verdicts and judges.", rich_markup_mode=None
@@ -144,8 +144,6 @@ def verdicts(
     ] = None,
 ) -> None:
     """Audit verdicts in one or both orders: position, accuracy, calibration, length."""
-    import os
-
     from assay.calibration.audit_limits import Limit, broken_limits
     from assay.calibration.audit_text import advice, sentences
     from assay.calibration.audit_verdicts import audit_verdicts
@@ -177,17 +175,11 @@ def verdicts(
     if output is not None:
         from assay.calibration.audit_page import audit_page
 
-        output.mkdir(parents=True, exist_ok=True)
         data = {"file": file.name, "layout": table.layout, "verdicts": len(table)}
         data |= {"judges": [audit.as_json() for audit in audits], "broken": broken}
         page = audit_page(audits, title=file.name, note=table.note, redact=redact)
-        for name, text in (
-            ("audit.html", page),
-            ("audit.json", json.dumps(data, indent=2, allow_nan=False) + "\n"),
-        ):
-            draft = output / f".{name}.{os.getpid()}.tmp"
-            draft.write_text(text, encoding="utf-8")
-            os.replace(draft, output / name)
+        plain = json.dumps(data, indent=2, allow_nan=False) + "\n"
+        write_folder(output, {"audit.html": page, "audit.json": plain})
         print(f"\n{output / 'audit.html'} and {output / 'audit.json'} are written")
     for line in broken:
         print(f"broken limit: {line}", file=sys.stderr)
