@@ -35,14 +35,15 @@ class ResultFile:
     Args:
         path: Where results go.
         resume: Continue a file that holds results already; without it such a file is refused.
+        start: How every line begins; a torn last line that does not is none of ours.
 
     Raises:
         ConfigError: It holds results and `resume` is off, another process is writing it, or it
             cannot be opened.
     """
 
-    def __init__(self, path: Path, *, resume: bool) -> None:
-        self.path = path
+    def __init__(self, path: Path, *, resume: bool, start: bytes = _START) -> None:
+        self.path, self._start = path, start
         self._file = _open_locked(path)
         self._size = os.fstat(self._file).st_size
         self._flushed_s, self._dirty = 0.0, False
@@ -142,11 +143,12 @@ class ResultFile:
                 break
             end = start
         if end < self._size:
-            torn = os.pread(self._file, len(_START), end).rstrip(b"\0")  # a power cut leaves zeros
-            if torn != _START[: len(torn)]:
+            begun = self._start
+            torn = os.pread(self._file, len(begun), end).rstrip(b"\0")  # a power cut leaves zeros
+            if torn != begun[: len(torn)]:
                 self.close()
                 raise ConfigError(
-                    f"{self.path} does not end in a result of `assay score`; give another --output"
+                    f"{self.path} does not end in a row of this command; give another --output"
                 )
             os.ftruncate(self._file, end)
             os.fsync(self._file)

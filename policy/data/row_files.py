@@ -34,6 +34,29 @@ def read_rows(path: str | Path) -> Iterator[dict[str, Any]]:
         raise DataError(f"{path} is damaged: {error}; fetch it again") from error
 
 
+def appended_rows(path: Path, needed: str) -> Iterator[dict[str, Any]]:
+    """Rows of a file that a command of ours appends to; a torn last line is none.
+
+    Raises:
+        DataError: A line is no row with the key `needed`; says which.
+    """
+    if not path.exists():
+        return
+    with path.open("rb") as file:
+        for number, line in enumerate(file, start=1):
+            if not line.endswith(b"\n"):
+                return
+            try:
+                row = json.loads(line)
+            except (ValueError, RecursionError):
+                row = None
+            if not isinstance(row, dict) or needed not in row:
+                raise DataError(
+                    f"{path}:{number} was not written by this command; give another --output"
+                )
+            yield row
+
+
 def write_rows(path: str | Path, rows: Iterable[Mapping[str, Any]]) -> int:
     """Write JSON lines; returns how many. The file appears whole or not at all."""
     path = Path(path)

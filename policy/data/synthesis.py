@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
-import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -13,9 +10,11 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from assay.errors import AssayError, ConfigError, DataError
+from assay.errors import AssayError, ConfigError
 from assay.judge import TurnCritic, TurnVerdict
+from assay.judges.results import ResultFile
 from assay.messages import Trajectory
+from assay.policy.data.row_files import appended_rows
 from assay.policy.data.supervised import loss_flags, supervised_row
 from assay.policy.environments.loop import Played, play
 from assay.policy.environments.spec import EnvironmentSpec
@@ -119,24 +118,26 @@ def synthesise(
 
     Raises:
         DataError: `output` or its attempts hold something else.
+        ConfigError: Another process writes them.
     """
     rows, log = Path(output), Path(f"{output}.attempts.jsonl")
     made = Synthesis()
-    done = _done(rows, log, made)
-    waiting = (attempt for attempt in _attempts(specs, plan) if attempt.key not in done)
-    with rows.open("a", encoding="utf-8") as kept, log.open("a", encoding="utf-8") as told:
-        lock = threading.Lock()
+    with (
+        ResultFile(rows, resume=True, start=b"{") as kept,
+        ResultFile(log, resume=True, start=b"{") as told,
+    ):
+        done = _done(rows, log, made)
+        waiting = (attempt for attempt in _attempts(specs, plan) if attempt.key not in done)
         for attempt, fate, row, verdicts, error in _run_all(waiting, plan):
-            with lock:
-                if row is not None:
-                    _append(kept, row)
-                _append(told, {"key": attempt.key, "agent": attempt.agent, "fate": fate})
-                made.fates.setdefault(attempt.agent, Counter())[fate] += 1
-                for verdict in verdicts:
-                    name = {True: "passed", False: "failed", None: "open"}[verdict.passed]
-                    made.turns[name] += 1
-                if error:
-                    made.errors[error[:200]] += 1
+            if row is not None:
+                kept.append([row])
+            told.append([{"key": attempt.key, "agent": attempt.agent, "fate": fate}])
+            made.fates.setdefault(attempt.agent, Counter())[fate] += 1
+            for verdict in verdicts:
+                name = {True: "passed", False: "failed", None: "open"}[verdict.passed]
+                made.turns[name] += 1
+            if error:
+                made.errors[error[:200]] += 1
     return made
 
 
@@ -221,40 +222,14 @@ def _row(
     }
 
 
-def _append(file: Any, row: Mapping[str, Any]) -> None:
-    file.write(json.dumps(row, ensure_ascii=False, default=str) + "\n")
-    file.flush()
-    os.fsync(file.fileno())
-
-
 def _done(rows: Path, log: Path, made: Synthesis) -> set[str]:
-    """Attempts that need not be made again; torn last lines are cut off."""
-    kept = {row["id"] for row in _whole(rows, "id")}
+    """Attempts that need not be made again."""
+    kept = {row["id"] for row in appended_rows(rows, "id")}
     done = set(kept)
-    for row in _whole(log, "key"):
+    for row in appended_rows(log, "fate"):
         if row["fate"] == "kept" and row["key"] not in kept:
             continue  # its row was lost with a torn line
         if row["fate"] in ("kept", "failed the task"):
             done.add(row["key"])
             made.fates.setdefault(str(row["agent"]), Counter())[str(row["fate"])] += 1
     return done
-
-
-def _whole(path: Path, needed: str) -> Iterator[dict[str, Any]]:
-    if not path.exists():
-        return
-    whole = 0
-    with path.open("rb") as file:
-        for number, line in enumerate(file, start=1):
-            if not line.endswith(b"\n"):
-                break
-            try:
-                row = json.loads(line)
-                row[needed]
-            except (ValueError, KeyError, TypeError):
-                raise DataError(
-                    f"{path}:{number} was not written by this command; give another --output"
-                ) from None
-            whole += len(line)
-            yield row
-    os.truncate(path, whole)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
-import os
 import random
+from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +12,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from assay.errors import ConfigError, DataError
+from assay.errors import ConfigError
+from assay.judges.results import ResultFile
+from assay.policy.data.row_files import appended_rows
 from assay.policy.data.search.graph import Edge, EntityGraph
 from assay.policy.data.search.pages import Page, read_pages
 from assay.policy.data.search.questions import Chain, QuestionWriter, TemplateWriter, fault
@@ -44,7 +45,7 @@ def build_graph(
 
     Args:
         graph: Where to.
-        pages: See `read_pages`.
+        pages: See `read_pages`. A file of another size under the same name is another source.
         extractor: For the sentences; None for `PatternExtractor()`.
         wikidata: Rows of further relations.
         limit: At most so many pages of the source.
@@ -57,7 +58,8 @@ def build_graph(
         DataError: The source is damaged; what was read before stays.
     """
     extractor = PatternExtractor() if extractor is None else extractor
-    source = str(Path(pages).resolve())
+    path = Path(pages)
+    source = f"{path.resolve()} of {path.stat().st_size if path.is_file() else 0} bytes"
     done = graph.read_so_far(source)
     read = done
     left = islice(read_pages(pages), done, limit)
@@ -132,30 +134,30 @@ def build_questions(graph: EntityGraph, plan: QuestionPlan, output: str | Path) 
 
     Raises:
         DataError: `output` holds something else, or the writer does not answer.
+        ConfigError: Another process writes `output`.
     """
     output = Path(output)
-    done = _heads_in(output)
-    counts: Counter[str] = Counter(already=len(done))
-    with output.open("a", encoding="utf-8") as file:
+    with ResultFile(output, resume=True, start=b"{") as file:
+        done = {str(row["entity_chain"][0]) for row in appended_rows(output, "entity_chain")}
+        counts: Counter[str] = Counter(already=len(done))
         for chains in _together(_chains(graph, plan, done, counts)):
             left = plan.count - counts["already"] - counts["written"]
             if left <= 0:
                 break
             when = [_as_of(chain) for chain in chains]
+            made = []
             for chain, text, latest in zip(
                 chains, plan.writer.write(chains, when), when, strict=True
             ):
-                problem = "nothing written" if text is None else fault(graph, chain, text)
+                problem = "nothing written"
+                if text is not None:
+                    problem = fault(graph, chain, text, hub_limit=plan.rules.hub_limit)
                 if problem:
                     counts[f"question: {problem.split(',')[0]}"] += 1
-                    continue
-                if counts["already"] + counts["written"] < plan.count:
-                    file.write(
-                        json.dumps(_row(chain, str(text), latest), ensure_ascii=False) + "\n"
-                    )
-                    counts["written"] += 1
-            file.flush()
-            os.fsync(file.fileno())
+                else:
+                    made.append(_row(chain, str(text), latest))
+            file.append(made[:left])
+            counts["written"] += len(made[:left])
     return dict(counts)
 
 
@@ -168,18 +170,21 @@ def _chains(
         min_words=plan.min_words,
         min_relations=plan.min_relations,
     )
-    titles = [head.title for head in heads]
-
-    random.Random(plan.seed).shuffle(titles)
-    for title in titles:
-        if title in done:
+    ids = array("q", (head.id for head in heads))
+    random.Random(plan.seed).shuffle(ids)
+    for one in ids:
+        head = graph.entity(one)
+        if head.title in done:
+            continue
+        if graph.in_degree(one, plan.rules.hub_limit) > plan.rules.hub_limit:
+            counts["head: a hub"] += 1
             continue
         chain = None
         problem = "no walk of this length"
         for attempt in range(plan.walks_per_head):
-            found = walk(graph, graph.entity(title), plan.rules, plan.seed + attempt)
+            found = walk(graph, head, plan.rules, plan.seed + attempt)
             if found is not None:
-                problem = fault(graph, found)
+                problem = fault(graph, found, hub_limit=plan.rules.hub_limit)
                 if not problem:
                     chain = found
                     break
@@ -215,24 +220,3 @@ def _as_of(chain: Sequence[Edge]) -> datetime | None:
     """When all of it was last seen to hold: the latest edit of the pages that state it."""
     edits = [edge.subject.edited for edge in chain if edge.subject.edited is not None]
     return max(edits, default=None)
-
-
-def _heads_in(path: Path) -> set[str]:
-    """Heads of the rows in a file; a torn last line is cut off."""
-    if not path.exists():
-        return set()
-    heads: set[str] = set()
-    whole = 0
-    with path.open("rb") as file:
-        for number, line in enumerate(file, start=1):
-            if not line.endswith(b"\n"):
-                break
-            try:
-                heads.add(json.loads(line)["entity_chain"][0])
-            except (ValueError, KeyError, TypeError, IndexError):
-                raise DataError(
-                    f"{path}:{number} is no question row; give another --output"
-                ) from None
-            whole += len(line)
-    os.truncate(path, whole)
-    return heads

@@ -28,6 +28,7 @@ CREATE TABLE IF NOT EXISTS edge (
     origin TEXT NOT NULL, evidence TEXT NOT NULL,
     PRIMARY KEY (subject, predicate, object)) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS by_object ON edge (object);
+CREATE INDEX IF NOT EXISTS by_target ON redirect (target);
 CREATE TABLE IF NOT EXISTS progress (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 """
 
@@ -109,6 +110,8 @@ class EntityGraph:
     ) -> None:
         """Add pages with their kind, words and relations, and how far the source was read.
 
+        A page that is there already is replaced, with what it states.
+
         All of it is on disk when this returns, or none of it.
 
         Args:
@@ -120,10 +123,12 @@ class EntityGraph:
             self._db.execute("BEGIN")
             for page, kind, words, relations in pages:
                 if page.redirect:
+                    self._db.execute("DELETE FROM page WHERE title = ?", (page.title,))
                     self._db.execute(
                         "INSERT OR REPLACE INTO redirect VALUES (?, ?)", (page.title, page.redirect)
                     )
                     continue
+                self._db.execute("DELETE FROM redirect WHERE title = ?", (page.title,))
                 edited = None if page.edited is None else int(page.edited.timestamp())
                 self._db.execute(
                     "INSERT INTO page (title, kind, words, edited) VALUES (?, ?, ?, ?) "
@@ -131,8 +136,12 @@ class EntityGraph:
                     "words = excluded.words, edited = excluded.edited",
                     (page.title, kind, words, edited),
                 )
+                self._db.execute(  # a newer edition of the page says what holds now
+                    "DELETE FROM stated WHERE subject = ? AND origin != 'wikidata'", (page.title,)
+                )
                 self._state(relations)
             self._note(source, str(read))
+            self._note("linked", "")
 
     def add_relations(self, relations: Iterable[Relation]) -> None:
         """Add relations that stand apart from pages, such as Wikidata's."""
@@ -249,11 +258,11 @@ class EntityGraph:
         )
         return {row[0] for row in rows}
 
-    def in_degree(self, entity: Entity, most: int) -> int:
-        """How many edges point at an entity, counted up to `most` + 1."""
+    def in_degree(self, entity: int, most: int) -> int:
+        """How many edges point at an entity (its id), counted up to `most` + 1."""
         rows = self._db.execute(
             "SELECT count(*) FROM (SELECT 1 FROM edge WHERE object = ? LIMIT ?)",
-            (entity.id, most + 1),
+            (entity, most + 1),
         )
         return int(rows.fetchone()[0])
 

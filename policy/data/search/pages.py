@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import re
+import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -16,6 +18,9 @@ from xml.etree import ElementTree
 
 from assay.errors import DataError
 from assay.policy.data.row_files import read_rows
+
+#: Characters that no page shows: controls, and halves of surrogate pairs, which no file can hold.
+_UNREADABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +58,7 @@ def read_pages(path: str | Path) -> Iterator[Page]:
     with _opened(path, magic) as file:
         try:
             start = file.read(512)
-        except (OSError, EOFError) as error:
+        except (OSError, EOFError, zlib.error) as error:
             raise DataError(f"{path} is damaged: {error}") from error
     if start.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<"):
         yield from _dump(path, magic)
@@ -70,13 +75,16 @@ def _opened(path: Path, magic: bytes) -> IO[bytes] | gzip.GzipFile:
 
 def _of_row(row: Mapping[str, Any], where: str) -> Page:
     title, text = row.get("title"), row.get("text", "")
-    if not isinstance(title, str) or not title.strip() or not isinstance(text, str):
-        raise DataError(f"{where}: a page has text in `title` and `text`, got {sorted(row)}")
+    if not isinstance(title, str) or not clean_title(title) or not isinstance(text, str):
+        raise DataError(
+            f"{where}: a page has text in `title` and `text`, got {row.get('title')!r:.40} and "
+            f"{type(text).__name__}"
+        )
     return Page(
         clean_title(title),
         text,
         moment(row.get("timestamp"), where),
-        str(row.get("redirect") or ""),
+        clean_title(str(row.get("redirect") or "")),
     )
 
 
@@ -95,7 +103,7 @@ def _dump(path: Path, magic: bytes) -> Iterator[Page]:
                     root.clear()
                     if page is not None:
                         yield page
-        except (ElementTree.ParseError, OSError, EOFError) as error:
+        except (ElementTree.ParseError, OSError, EOFError, zlib.error) as error:
             raise DataError(
                 f"{path} is damaged after page {count}: {error}; fetch it again, or begin with the "
                 "part that is whole"
@@ -119,7 +127,7 @@ def _of_node(node: ElementTree.Element, where: str) -> Page | None:
                     text = inner.text or ""
                 elif _name(inner.tag) == "timestamp":
                     stamp = inner.text
-    if space.strip() != "0" or not title.strip():
+    if space.strip() != "0" or not clean_title(title):
         return None
     return Page(
         clean_title(title),
@@ -129,13 +137,22 @@ def _of_node(node: ElementTree.Element, where: str) -> Page | None:
     )
 
 
+def readable(text: str) -> str:
+    r"""Text without control characters and lone surrogates.
+
+    >>> readable("a\x02b\ud83d")
+    'ab'
+    """
+    return _UNREADABLE.sub("", text)
+
+
 def clean_title(title: str) -> str:
     """A title as pages call themselves: spaces for underscores, first letter a capital, no anchor.
 
     >>> clean_title("ada_Lovelace#Early life")
     'Ada Lovelace'
     """
-    plain = " ".join(title.split("#", 1)[0].replace("_", " ").split())
+    plain = " ".join(readable(title).split("#", 1)[0].replace("_", " ").split())
     return plain[:1].upper() + plain[1:]
 
 

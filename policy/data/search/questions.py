@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,8 +16,12 @@ from assay.judges.prompt_template import PromptTemplate
 from assay.judges.structured import VerdictFormat
 from assay.messages import Message
 from assay.policy.data.search.graph import Edge, EntityGraph
+from assay.policy.data.search.pages import readable
 
 Chain = tuple[Edge, ...]
+_MARK = re.compile("[?\uff1f\u061f]")
+#: Scripts without spaces between words: a name ends anywhere.
+_UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff"
 
 
 class QuestionWriter(ABC):
@@ -113,7 +118,9 @@ class ModelWriter(QuestionWriter):
             if reply.status == "failed":
                 raise DataError(f"the model that writes questions does not answer: {reply.error}")
             value = _FORM.read(reply, fence.nonce).value
-            found.append(None if value is None else " ".join(str(value["question"]).split()))
+            found.append(
+                None if value is None else " ".join(readable(str(value["question"])).split())
+            )
         return found
 
 
@@ -121,13 +128,22 @@ def _fact(edge: Edge) -> str:
     return f"{edge.subject.title} -- {edge.predicate} --> {edge.object.title} ({edge.evidence})"
 
 
-def fault(graph: EntityGraph, chain: Chain, question: str | None = None) -> str:
+def fault(
+    graph: EntityGraph, chain: Chain, question: str | None = None, *, hub_limit: int = 500
+) -> str:
     """Why a chain, or a question about it, is no good; empty where it is.
 
     Checked in the graph: following the predicates from the head leads to the answer and nowhere
     else; no path with fewer edges, in either direction, joins head and answer, so that the hops
     are the only way. Checked in the question: it is one, it names the head, and neither the answer
     nor any entity in between, under any name that redirects to it.
+
+    Args:
+        graph: Linked.
+        chain: Edges from the head to the answer.
+        question: None to check the chain alone.
+        hub_limit: More edges than this point at a hub; paths through one do not count, since what
+            so many share leads nowhere.
     """
     head, answer = chain[0].subject, chain[-1].object
     reached = {head.id}
@@ -135,14 +151,15 @@ def fault(graph: EntityGraph, chain: Chain, question: str | None = None) -> str:
         reached = graph.targets(reached, edge.predicate)
     if reached != {answer.id}:
         return f"following the relations leads to {len(reached)} entities"
-    if len(chain) > 1 and _within(graph, head.id, answer.id, len(chain) - 1):
+    if len(chain) > 1 and _within(graph, head.id, answer.id, len(chain) - 1, hub_limit):
         return "the answer is reached by a shorter way"
     if question is None:
         return ""
-    if not question.endswith("?") or question.count("?") > 1:
+    rest = question.replace(head.title, "")  # which may end in a question mark itself
+    if not _MARK.search(question[-1:]) or len(_MARK.findall(rest)) > 1:
         return "it is not one question"
     if not _names(question, [head.title]):
-        return f"it does not name {head.title!r}"
+        return f"it does not name the head, {head.title!r}"
     for edge in chain:
         if _names(question, graph.names(edge.object)):
             what = "the answer" if edge.object == answer else "an entity in between"
@@ -152,22 +169,35 @@ def fault(graph: EntityGraph, chain: Chain, question: str | None = None) -> str:
 
 def _names(question: str, titles: Sequence[str]) -> bool:
     """Whether one of the titles stands in the question as words, the part in brackets aside."""
-    lowered = question.casefold()
+    asked = _folded(question)
     for title in titles:
-        plain = re.sub(r" \(.*\)$", "", title).casefold()
-        if plain and re.search(rf"(?<!\w){re.escape(plain)}(?!\w)", lowered):
+        plain = _folded(re.sub(r" \(.*\)$", "", title))
+        inside = rf"[^\W{_UNSPACED}]"  # letters of a longer word
+        before = "" if re.match(f"[{_UNSPACED}]", plain) else f"(?<!{inside})"
+        after = "" if re.match(f"[{_UNSPACED}]", plain[-1:]) else f"(?!{inside})"
+        if plain and re.search(f"{before}{re.escape(plain)}{after}", asked):
             return True
     return False
 
 
-def _within(graph: EntityGraph, start: int, goal: int, most: int) -> bool:
+def _folded(text: str) -> str:
+    """The same for spellings that look the same."""
+    return unicodedata.normalize("NFKC", text).casefold()
+
+
+def _within(graph: EntityGraph, start: int, goal: int, most: int, hub_limit: int) -> bool:
     """Whether at most `most` edges, in either direction, join two entities: from both ends."""
+
+    def open_to(one: int) -> bool:
+        return one in (start, goal) or graph.in_degree(one, hub_limit) <= hub_limit
+
     sides = [{start}, {goal}]
     seen = [{start}, {goal}]
     for step in range(most):
         side = step % 2
-        sides[side] = {other for one in sides[side] for other in graph.neighbours(one)} - seen[side]
+        steps = (graph.neighbours(one) for one in sides[side] if open_to(one))
+        sides[side] = {other for found in steps for other in found} - seen[side]
         seen[side] |= sides[side]
-        if seen[0] & seen[1]:
+        if any(open_to(one) for one in seen[0] & seen[1]):
             return True
     return False

@@ -16,7 +16,7 @@ from assay.judges.prompt_template import PromptTemplate
 from assay.judges.structured import VerdictFormat
 from assay.messages import Message
 from assay.policy.data.row_files import read_rows
-from assay.policy.data.search.pages import clean_title
+from assay.policy.data.search.pages import clean_title, readable
 from assay.policy.data.search.wikitext import Article, Sentence
 
 Origin = Literal["infobox", "wikidata", "sentence"]
@@ -179,7 +179,11 @@ class ModelExtractor(RelationExtractor):
     most: int = 20
 
     def extract(self, title: str, sentences: Sequence[Sentence]) -> list[Relation]:
-        """What the model says; a reply that cannot be read gives nothing."""
+        """What the model says; a reply that cannot be read gives nothing.
+
+        Raises:
+            DataError: The model does not answer. The page is then not counted as read.
+        """
         asked = list(sentences[: self.most])
         fences = [Fence.for_texts([title, sentence.text]) for sentence in asked]
         requests = [
@@ -202,6 +206,8 @@ class ModelExtractor(RelationExtractor):
         ]
         found = []
         for sentence, fence, reply in zip(asked, fences, self.client.ask(requests), strict=True):
+            if reply.status == "failed":
+                raise DataError(f"the model that reads relations does not answer: {reply.error}")
             value = _FORM.read(reply, fence.nonce).value
             targets = {link.target for link in sentence.links} - {title}
             for one in value["relations"] if value else ():
@@ -236,13 +242,13 @@ def wikidata_relations(path: str | Path) -> Iterator[Relation]:
 
 def _of_row(row: Mapping[str, object], where: str) -> Relation:
     values = [row.get(name) for name in ("subject", "predicate", "object")]
-    if not all(isinstance(value, str) and value.strip() for value in values):
+    if not all(isinstance(value, str) and clean_title(value) for value in values):
         raise DataError(
             f"{where}: a row has text in `subject`, `predicate` and `object`, got {sorted(row)}"
         )
     subject, predicate, target = (str(value) for value in values)
-    words = " ".join(predicate.lower().replace("_", " ").split())
-    evidence = f"{subject} - {words} - {target}"
+    words = " ".join(readable(predicate).lower().replace("_", " ").split())
+    evidence = readable(f"{subject} - {words} - {target}")
     return Relation(clean_title(subject), words, clean_title(target), "wikidata", evidence)
 
 

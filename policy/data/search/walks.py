@@ -87,7 +87,7 @@ def _extend(
         if not budget[0]:
             return False
         budget[0] -= 1
-        if graph.in_degree(edge.object, rules.hub_limit) > rules.hub_limit:
+        if graph.in_degree(edge.object.id, rules.hub_limit) > rules.hub_limit:
             continue
         chain.append(edge)
         visited.add(edge.object.id)

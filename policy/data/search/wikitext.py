@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from assay.policy.data.search.pages import clean_title
+from assay.policy.data.search.pages import clean_title, readable
 
 _OPEN, _MIDDLE, _CLOSE = "\x02", "\x03", "\x04"
 _LINK = re.compile(f"{_OPEN}([^{_MIDDLE}]*){_MIDDLE}([^{_CLOSE}]*){_CLOSE}")
@@ -15,8 +15,20 @@ _END = re.compile(rf"(?<=[.!?])[\"')]*\s+(?=[\"'(]?[A-Z0-9{_OPEN}])")
 _BREAK = re.compile(r"\n\s*\n|\n(?=[*#:;=|!])")
 #: Initials and shortened words that end no sentence.
 _SHORT = re.compile(r"(?:\b(?:[A-Z]|Dr|Mr|Mrs|Ms|St|Jr|Sr|vs|No|ca?|approx|b|d|e\.g|i\.e))\.$")
+_SHORTENED = 12  # the longest of them, its point and what stands before it
 _SPACES = frozenset({"file", "image", "category", "media", "wikipedia", "template", "help"})
 _LONGEST_SENTENCE = 600
+#: What opens and closes in wikitext; `<br>` and its like are closed where they stand.
+_ALONE = r"(?!(?i:br|hr|wbr|li|dd|dt|p)\b)"
+_BRACKET = re.compile(
+    rf"(?P<open>\{{\{{|\[\[|^\{{\||<!--|\[(?=\w+:|//)|<{_ALONE}(?=[a-zA-Z]))|"
+    rf"\}}\}}|\]\]|^\|\}}|-->|\]|/>|</{_ALONE}",
+    re.MULTILINE,
+)
+_CLOSES = {"{{": "}}", "[[": "]]", "{|": "|}", "<!--": "-->", "[": "]", "<": "</", "/>": "</"}
+#: The parser goes no deeper, and its time grows with the square of what is open beyond these.
+_DEEPEST = 40
+_MOST_OPEN = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +76,9 @@ class Article:
 def read_article(text: str) -> Article:
     """Parse wikitext; markup that is broken is read as well as it can be.
 
+    A page with more than 100 brackets, tags or tables that are never closed, or nested deeper than
+    the parser goes, is read as an empty one: it was damaged, and reading it would take forever.
+
     Raises:
         ImportError: The extra `search` is not installed.
     """
@@ -73,7 +88,9 @@ def read_article(text: str) -> Article:
         raise ImportError(
             "reading wikitext needs mwparserfromhell: pip install 'assay[search]'"
         ) from None
-    code = mwparserfromhell.parse(text, skip_style_tags=True)
+    if _never_closed(text) > _MOST_OPEN:
+        return Article("", (), (), 0)
+    code = mwparserfromhell.parse(readable(text), skip_style_tags=True)
     kind = ""
     fields: list[Field] = []
     for template in code.filter_templates(recursive=False):
@@ -84,6 +101,20 @@ def read_article(text: str) -> Article:
     running = _running_text(code)
     plain = _LINK.sub(lambda match: match[2], running)
     return Article(kind, tuple(fields), tuple(_sentences(running)), len(plain.split()))
+
+
+def _never_closed(text: str) -> int:
+    """How many openings have no end, or are too deep; one pass, each kind by itself."""
+    depth = dict.fromkeys(_CLOSES.values(), 0)
+    deep = 0
+    for match in _BRACKET.finditer(text):
+        kind = _CLOSES.get(match[0], match[0])
+        if match["open"]:
+            depth[kind] += 1
+            deep += depth[kind] > _DEEPEST
+        else:
+            depth[kind] = max(0, depth[kind] - 1)
+    return deep + sum(min(left, _DEEPEST) for left in depth.values())
 
 
 def _field(param: Any) -> Field | None:
@@ -117,16 +148,37 @@ def _running_text(code: Any) -> str:
                 shown = str(node.text.strip_code()) if node.text is not None else str(node.title)
                 parts.append(f"{_OPEN}{target}{_MIDDLE}{' '.join(shown.split())}{_CLOSE}")
         elif isinstance(node, HTMLEntity):
-            parts.append(str(node.normalize()))
+            parts.append(_character(node))
         elif isinstance(node, ExternalLink):
             parts.append(str(node.title or ""))
+        elif isinstance(node, Tag) and str(node.tag).lower() == "br":
+            parts.append(" ")
         elif isinstance(node, Tag) and _is_running(node):
             parts.append(_running_text(node.contents))
     return "".join(parts)
 
 
+def _character(entity: Any) -> str:
+    """What an entity stands for; one that stands for nothing is shown as it is written."""
+    try:
+        return readable(entity.normalize())
+    except (ValueError, OverflowError):  # beyond Unicode
+        return str(entity)
+
+
 def _is_running(tag: Any) -> bool:
     return str(tag.tag).lower() not in ("ref", "table", "gallery") and tag.contents is not None
+
+
+def _pieces(line: str) -> list[str]:
+    """Where sentences end, initials and shortened words aside."""
+    pieces: list[list[str]] = []
+    for part in _END.split(line):
+        if pieces and _SHORT.search(pieces[-1][-1][-_SHORTENED:]):
+            pieces[-1].append(part)
+        else:
+            pieces.append([part])
+    return [" ".join(parts) for parts in pieces]
 
 
 def _sentences(running: str) -> list[Sentence]:
@@ -134,13 +186,7 @@ def _sentences(running: str) -> list[Sentence]:
     for line in _BREAK.split(running):
         if _OPEN not in line:
             continue
-        pieces: list[str] = []
-        for piece in _END.split(" ".join(line.strip(" \n*#:;").split())):
-            if pieces and _SHORT.search(pieces[-1]):
-                pieces[-1] += f" {piece}"
-            else:
-                pieces.append(piece)
-        for piece in pieces:
+        for piece in _pieces(" ".join(line.strip(" \n*#:;").split())):
             links = tuple(Link(match[1], match[2]) for match in _LINK.finditer(piece))
             text = " ".join(_LINK.sub(lambda match: match[2], piece).replace("'''", "").split())
             text = text.replace("''", "")

@@ -8,12 +8,13 @@ from typer.testing import CliRunner
 
 from assay.cli import app
 from assay.errors import ConfigError, DataError
+from assay.judges.results import ResultFile
 from assay.policy.data.search.build import QuestionPlan, build_graph, build_questions
 from assay.policy.data.search.graph import EntityGraph
 from assay.policy.data.search.questions import ModelWriter, TemplateWriter, fault
 from assay.policy.data.search.walks import WalkRules, walk
 from tests.judges.scripted import ScriptedClient, verdict
-from tests.policy.data.search.dump import PAGES, write_dump
+from tests.policy.data.search.dump import FILLER, PAGES, write_dump
 
 
 @pytest.fixture
@@ -98,7 +99,7 @@ def test_walk_rules(graph):
     [
         ("Where is the employer of the doctoral advisor of Orla Venn?", ""),
         ("Where is the employer of the doctoral advisor of Orla Venn", "not one question"),
-        ("Where is the employer of her doctoral advisor?", "does not name 'Orla Venn'"),
+        ("Where is the employer of her doctoral advisor?", "does not name the head, 'Orla Venn'"),
         ("Is the employer of the advisor of Orla Venn in Port Selmer?", "names the answer"),
         ("Is the employer of the advisor of Orla Venn in Selmer?", "names the answer"),
         ("Where is the Brack Institute of the advisor of Orla Venn?", "in between"),
@@ -145,7 +146,7 @@ def test_rows_and_going_on(graph, tmp_path):
     again = build_questions(graph, plan, out)
     assert (again["already"], again["written"]) == (1, 1) and out.read_text() == whole
     out.write_text("nonsense\n")
-    with pytest.raises(DataError, match="no question row"):
+    with pytest.raises(DataError, match="not written by this command"):
         build_questions(graph, plan, out)
 
 
@@ -210,3 +211,56 @@ def test_command_line(tmp_path):
     with sqlite3.connect(tmp_path / "g.sqlite") as file:
         assert file.execute("SELECT count(*) FROM edge WHERE predicate = 'twin town'").fetchone()
     assert CliRunner().invoke(app, [*words, "--since", "soon"]).exit_code == 2
+
+
+def lines(path, *pages):
+    rows = [{"title": title, "text": f"{text} {FILLER}"} for title, text in pages]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def test_a_newer_edition_replaces_what_a_page_states(tmp_path):
+    with EntityGraph(tmp_path / "g.sqlite") as graph:
+        new = ("Ada", "{{Infobox x|employer=[[Inst B]]}} Ada.")
+        towns = [("Inst A", "A place."), ("Inst B", "A place.")]
+        source = tmp_path / "pages.jsonl"
+        build_graph(graph, lines(source, ("Ada", "{{Infobox x|employer=[[Inst A]]}}"), *towns))
+        build_graph(graph, lines(source, new, *towns))  # the same name, another file
+        assert [e.object.title for e in graph.out(graph.entity("Ada"))] == ["Inst B"]
+
+
+@pytest.mark.parametrize(
+    ("title", "question", "named"),
+    [
+        ("東京", "Adaの東京は何ですか\uff1f", True),
+        ("Düsseldorf", "Where in Du\u0308sseldorf did Ada live?", True),  # the same, decomposed
+        ("Rome", "How did Ada like romence?", False),
+    ],
+)
+def test_names_in_other_scripts(tmp_path, title, question, named):
+    pages = [("Ada", f"{{{{Infobox x|home=[[{title}]]}}}}"), (title, "A town.")]
+    with EntityGraph(tmp_path / "g.sqlite") as graph:
+        build_graph(graph, lines(tmp_path / "pages.jsonl", *pages))
+        found = fault(graph, chain_of(graph, "Ada", title), question)
+        assert ("names the answer" in found) == named, found
+
+
+def test_what_thousands_share_is_no_shorter_way(tmp_path):
+    pages = [("Ada", "{{Infobox x|work=[[Lab]]|land=[[Norland]]}}"), ("Norland", "A country.")]
+    pages += [("Lab", "{{Infobox x|town=[[Aun]]}}"), ("Aun", "{{Infobox x|mayor=[[Bo]]}}")]
+    pages += [("Bo", "{{Infobox x|land=[[Norland]]}}")]
+    with EntityGraph(tmp_path / "g.sqlite") as graph:
+        build_graph(graph, lines(tmp_path / "pages.jsonl", *pages))
+        chain = chain_of(graph, "Ada", "Lab", "Aun", "Bo")
+        assert "shorter way" in fault(graph, chain) and fault(graph, chain, hub_limit=1) == ""
+        plan = QuestionPlan(rules=WalkRules(length=1, hub_limit=1), min_words=1, min_relations=1)
+        counts = build_questions(graph, plan, tmp_path / "rows.jsonl")
+        assert counts["written"] == 3  # Bo has only the hub
+
+
+def test_one_process_writes_questions(graph, tmp_path):
+    with (
+        ResultFile(tmp_path / "rows.jsonl", resume=True),
+        pytest.raises(ConfigError, match="another process is writing"),
+    ):
+        build_questions(graph, QuestionPlan(), tmp_path / "rows.jsonl")

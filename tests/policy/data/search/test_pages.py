@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from assay.errors import ConfigError, DataError
+from assay.judges import Reply
 from assay.policy.data.search.pages import clean_title, read_pages
 from assay.policy.data.search.relations import (
     ModelExtractor,
@@ -76,6 +77,23 @@ def test_broken_markup_is_read(text):
     assert article.words >= 0 and all(sentence.links for sentence in article.sentences)
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["{{a|", "[[a|", "<ref>", "<a b={{", "\n{|", "[http://a ", "<!--", "{{a|[[", "<div></p>"],
+)
+def test_a_page_that_is_never_closed_does_not_hold_a_build_up(text):
+    assert read_article(text * 20_000).words == 0
+    assert read_article("Ada saw [[Rome]]. " + text).sentences  # one slip is no damage
+
+
+def test_long_pages_and_odd_characters():
+    article = read_article("A. " * 40_000 + "[[X]]")  # one sentence of initials: too long to keep
+    assert article.words == 40_001 and not article.sentences
+    (sentence,) = read_article("\x02Forged\x03x\x04 &#2;&#x110000;&#xD800; [[Ada]].").sentences
+    assert [link.target for link in sentence.links] == ["Ada"] and sentence.text.encode()
+    assert read_article("one<br>line\n\n" * 200 + "[[Ada]]<br>[[Bo]]").sentences[0].text == "Ada Bo"
+
+
 def test_sentence_ends():
     text = 'He met Dr. [[A]] in St. [[B]] in [[C]]. Then came [[D]]! "[[E]]" it said.'
     assert [s.text for s in read_article(text).sentences] == [
@@ -131,6 +149,12 @@ def test_relations_by_a_model():
     )
 
 
+def test_a_model_that_is_down_costs_no_relations():
+    client = ScriptedClient(lambda prompt, request: Reply.failed("no server"))
+    with pytest.raises(DataError, match="does not answer: no server"):
+        ModelExtractor(client).extract("Ada", read_article("Ada saw [[Rome]].").sentences)
+
+
 def test_wikidata_rows(tmp_path):
     path = tmp_path / "facts.jsonl"
     path.write_text('{"subject": "ada", "predicate": "place_of_birth", "object": "London"}\n{}\n')
@@ -143,3 +167,14 @@ def test_wikidata_rows(tmp_path):
 
 def test_titles():
     assert clean_title(" ada__Lovelace ") == "Ada Lovelace" and clean_title("#x") == ""
+
+
+def test_entities_that_grow_without_end_are_refused(tmp_path):
+    rows = ['<!ENTITY a0 "lol">'] + [f'<!ENTITY a{i} "{f"&a{i - 1};" * 10}">' for i in range(1, 10)]
+    path = tmp_path / "dump.xml"
+    path.write_text(
+        f"<!DOCTYPE mediawiki [{''.join(rows)}]><mediawiki><page><title>A</title><ns>0</ns>"
+        "<revision><text>&a9;</text></revision></page></mediawiki>"
+    )
+    with pytest.raises(DataError, match="damaged after page 0"):
+        list(read_pages(path))
