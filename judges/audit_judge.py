@@ -19,6 +19,7 @@ from assay.calibration.correction import (
     suggested_swap_weight,
 )
 from assay.calibration.cross_fit import CrossFit, cross_fit
+from assay.calibration.debias import debias_one_order
 from assay.calibration.probe import Probe
 from assay.calibration.probe_requests import Ask, ProbeItem, Versions, both_orders, text_of
 from assay.calibration.probes import ProbeRun, run_probes, standard_probes
@@ -79,8 +80,9 @@ class JudgeReport:
         audit: Verdicts in both orders.
         run: The probes, and what was asked.
         correction: Position term; None where it was not found (its interval holds 0).
-        calibration: Out-of-fold quality of a temperature, with the calibrator; None where labels
-            or probabilities are too few.
+        calibration: Out-of-fold quality of a temperature on P(A) of both orders, with the
+            calibrator for `BothOrders(judge)`; None where labels are too few.
+        one_order: The same for verdicts in one order, after the correction.
         max_order_gap: For `PairwiseReward`; None where verdicts with large gaps are worth
             something.
         swap_weight: For training with the swap term again.
@@ -91,18 +93,20 @@ class JudgeReport:
     run: ProbeRun
     correction: PositionCorrection | None
     calibration: CrossFit | None
+    one_order: CrossFit | None
     max_order_gap: float | None
     swap_weight: float
     cost: float | None
 
     @property
-    def calibrator(self) -> Calibrator | None:
-        """Fitted on all labelled pairs, for P(A) of both orders."""
-        return None if self.calibration is None else self.calibration.calibrator
+    def calibrators(self) -> dict[str, Calibrator]:
+        """By the name of their file: `calibrator` (both orders), `calibrator_one_order`."""
+        fits = {"calibrator": self.calibration, "calibrator_one_order": self.one_order}
+        return {name: fit.calibrator for name, fit in fits.items() if fit is not None}
 
     def as_json(self) -> dict[str, Any]:
         """Plain values, for machines."""
-        fit = self.calibration
+        fits = {"both_orders": self.calibration, "one_order": self.one_order}
         return {
             **self.audit.as_json(),
             "probes": [finding.as_json() for finding in self.run.findings],
@@ -114,13 +118,7 @@ class JudgeReport:
                 "cost": self.cost,
             },
             "correction": None if self.correction is None else self.correction.to_dict(),
-            "calibrator": None if fit is None else fit.calibrator.to_dict(),
-            "cross_fitted": None
-            if fit is None
-            else {
-                name: {f.name: getattr(q, f.name) for f in fields(q)}
-                for name, q in (("raw", fit.raw), ("calibrated", fit.calibrated))
-            },
+            "calibration": {k: None if v is None else _plain_fit(v) for k, v in fits.items()},
             "max_order_gap": self.max_order_gap,
             "swap_weight": self.swap_weight,
         }
@@ -222,19 +220,30 @@ def _report(judge: Judge, run: ProbeRun, audit: JudgeAudit) -> JudgeReport:
     gap = (ab + ba - 1.0)[known]
     p_a = ((ab + 1.0 - ba) / 2.0)[known]
     label, prompts = table.label[known], table.prompts[known]
+    b = 0.0 if correction is None else correction.b
     told = (label == FIRST) | (label == SECOND)
     better = (label == FIRST).astype(np.float64)
     right = np.where(p_a == 0.5, 0.5, (p_a > 0.5) == (better == 1.0))
+    # What is served in one order: either order of a pair is a forecast of "the first is better".
+    one = [debias_one_order(side[known][told], b) for side in (ab, ba)]
+    firsts, wins = np.concatenate(one), np.concatenate([better[told], 1.0 - better[told]])
     costs = [v.cost for v in run.answers.verdicts if v is not None]
     return JudgeReport(
         audit,
         run,
         correction,
         _calibration(p_a[told], better[told], prompts[told]),
+        _calibration(firsts, wins, np.tile(prompts[told], 2)),
         suggested_max_order_gap(gap[told], right[told]) if told.any() else None,
         suggested_swap_weight(gap) if len(gap) else 0.0,
         total_cost(*costs),
     )
+
+
+def _plain_fit(fit: CrossFit) -> dict[str, Any]:
+    both = (("raw", fit.raw), ("calibrated", fit.calibrated))
+    quality = {name: {f.name: getattr(q, f.name) for f in fields(q)} for name, q in both}
+    return {"calibrator": fit.calibrator.to_dict(), **quality}
 
 
 def _calibration(p_a: Any, better: Any, prompts: Any) -> CrossFit | None:

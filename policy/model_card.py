@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from assay._version import __version__
+from assay.calibration.temperature import Temperature
 from assay.errors import ConfigError, DataError
 from assay.fingerprint import fingerprint_of
 
@@ -59,6 +60,10 @@ class Calibration:
     cross_entropy_before: float
     cross_entropy_after: float
     problem: str = ""
+
+    def calibrator(self) -> Temperature:
+        """As an object that maps score differences, and that `Calibrator.from_dict` reads back."""
+        return Temperature(scale="logit", temperature=self.temperature, n=self.pairs)
 
 
 @dataclass(frozen=True)
@@ -131,6 +136,7 @@ class ModelCard:
                 "method": "temperature",
                 "temperature": round(self.calibration.temperature, 6),
                 "pairs": self.calibration.pairs,
+                "calibrator": self.calibration.calibrator().to_dict(),
             }
         return matter
 

@@ -72,16 +72,17 @@ def judge(
     output: Annotated[
         Path | None,
         typer.Option(
-            help="Folder for audit.html, audit.json, verdicts.jsonl, and correction.json and "
-            "calibrator.json where there is something to mend.",
+            help="Folder for audit.html, audit.json, verdicts.jsonl, and where there is something "
+            "to mend correction.json, calibrator.json, calibrator_one_order.json.",
             metavar="FOLDER",
         ),
     ] = None,
 ) -> None:
     """Ask a judge in both orders, again and about changed answers; say what decides.
 
-    The files correction.json and calibrator.json are what a served judge takes
-    ([judges.NAME] correction = ..., calibrator = ...).
+    A served judge takes the files ([judges.NAME] correction = ..., calibrator = ...):
+    correction.json with calibrator_one_order.json if it is asked in one order, calibrator.json
+    alone if it is BothOrders.
     """
     from assay.calibration.audit_limits import Limit, broken_limits
     from assay.calibration.audit_text import advice, sentences
@@ -358,7 +359,7 @@ def _write(report: JudgeReport, folder: Path, title: str, redact: bool, broken: 
         texts["verdicts.jsonl"] = verdict_lines(report)
     if report.correction is not None:
         texts["correction.json"] = json.dumps(report.correction.to_dict(), indent=2) + "\n"
-    if report.calibrator is not None:
-        texts["calibrator.json"] = json.dumps(report.calibrator.to_dict(), indent=2) + "\n"
+    for name, fitted in report.calibrators.items():
+        texts[f"{name}.json"] = json.dumps(fitted.to_dict(), indent=2) + "\n"
     write_folder(folder, texts)
     print(f"\n{', '.join(texts)} are in {folder}")

@@ -128,6 +128,7 @@ def test_the_command_writes_what_a_server_loads(items, tmp_path):
     assert found.exit_code == 0, found.output
     assert "likes the first place" in found.output and "Calibrator: ECE" in found.output
     names = {"audit.html", "audit.json", "verdicts.jsonl", "correction.json", "calibrator.json"}
+    names.add("calibrator_one_order.json")
     assert {path.name for path in out.iterdir()} == names
     data = json.loads((out / "audit.json").read_text())
     assert data["correction"]["b"] == pytest.approx(
@@ -136,7 +137,7 @@ def test_the_command_writes_what_a_server_loads(items, tmp_path):
     (pairs,) = read_verdicts(out / "verdicts.jsonl").by_judge()
     assert len(pairs) == 240 and "<svg" in (out / "audit.html").read_text()
     served = {"object": SPEC, "correction": str(out / "correction.json")}
-    served["calibrator"] = str(out / "calibrator.json")
+    served["calibrator"] = str(out / "calibrator_one_order.json")
     context = Context.open(ServeConfig.of({"judges": {"one": served}}))
     (judge,) = context.judges["one"].objects
     context.close()
@@ -144,7 +145,7 @@ def test_the_command_writes_what_a_server_loads(items, tmp_path):
     pair = read_pairs(items)[0]
     (raw,), (mended,) = leaning.compare([pair]), judge.compare([pair])
     b = PositionCorrection.load(out / "correction.json").b
-    t = Calibrator.load(out / "calibrator.json").temperature
+    t = Calibrator.load(out / "calibrator_one_order.json").temperature
     logit = math.log(raw.p_a / (1 - raw.p_a)) - b
     assert mended.p_a == pytest.approx(1 / (1 + math.exp(-logit / t)))
 

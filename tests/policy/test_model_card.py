@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from assay.calibration import Calibrator, Temperature
 from assay.errors import ConfigError, DataError
 from assay.policy.model_card import Calibration, DataFacts, ModelCard, read_front_matter
 
@@ -39,7 +40,9 @@ def test_yaml_and_the_hub_read_the_front_matter(tmp_path: Path) -> None:
     assert matter == card().front_matter() == read_front_matter(path)
     assert matter["license"] == "apache-2.0"
     assert matter["datasets"] == ["held.jsonl", "pairs.jsonl"]
+    calibrator = matter["calibration"].pop("calibrator")
     assert matter["calibration"] == {"method": "temperature", "temperature": 1.5, "pairs": 90}
+    assert Calibrator.from_dict(calibrator) == Temperature("logit", n=90, temperature=1.5)
     loaded = hub.ModelCard.load(path)
     (result,) = [r for r in loaded.data.eval_results if r.metric_type == "swap_gap"]
     assert result.metric_value == 0.0125
