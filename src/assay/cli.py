@@ -13,6 +13,7 @@ from typing import Annotated
 import typer
 
 from assay import (
+    cli_ablate,
     cli_audit,
     cli_audit_judge,
     cli_cache,
@@ -46,6 +47,7 @@ app.command()(cli_score.compare)
 app.command()(cli_score.explain)
 app.command()(cli_complexity.complexity)
 app.command()(cli_evaluate.evaluate)
+app.command()(cli_ablate.ablate)
 app.command()(cli_serve.serve)
 app.command()(cli_train.train)
 app.command()(cli_train.plan)
