@@ -40,6 +40,7 @@ def _plot(name: str, entries: Sequence[dict[str, float]], path: Path) -> None:
 
     matplotlib.use("Agg", force=False)
     from matplotlib.figure import Figure
+    from matplotlib.ticker import MaxNLocator
 
     curves = _curves(entries)
     figure = Figure(figsize=(2.7 * len(curves) + 0.4, 2.3), layout="constrained")
@@ -50,6 +51,7 @@ def _plot(name: str, entries: Sequence[dict[str, float]], path: Path) -> None:
         axis.plot(steps, _smooth(values), color="tab:blue", linewidth=1.6)
         axis.set_title(label, fontsize=9)
         axis.tick_params(labelsize=7)
+        axis.xaxis.set_major_locator(MaxNLocator(5, integer=True))
         for side in ("top", "right"):
             axis.spines[side].set_visible(False)
     figure.suptitle(name, fontsize=10, x=0.01, ha="left", fontweight="bold")

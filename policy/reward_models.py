@@ -34,6 +34,7 @@ from assay.policy.reward_model_data import (
 )
 from assay.policy.reward_model_evaluation import evaluate_held_out, side_by_side
 from assay.policy.reward_model_files import SETTINGS_FILE, card_of, save_model, trained_model
+from assay.policy.stages.progress_log import quiet
 
 __all__ = [
     "SETTINGS_FILE",
@@ -100,7 +101,7 @@ def main(
         preferences: In place of the files in `config.data`.
         model: A loaded model in place of `config.model` (which then only names it).
         tokenizer: Its tokenizer.
-        callbacks: For the trainer.
+        callbacks: For the trainer, which then leaves printing to them.
 
     Raises:
         ConfigError: Settings that cannot work together, or an `output_dir` with the checkpoints of
@@ -140,6 +141,8 @@ def main(
     trainer = _trainer(config, trainer_class, arguments, rows, tokenizer, model, settings)
     for callback in callbacks:
         trainer.add_callback(callback)
+    if callbacks:
+        quiet(trainer)
     trainer.train(resume_from_checkpoint=checkpoint)
     metrics, calibration = evaluate_held_out(trainer, held_out, pairwise=pairwise)
     folder = save_model(config, trainer, tokenizer, calibration)

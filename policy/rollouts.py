@@ -241,7 +241,7 @@ def summarise(
         "rollouts": float(len(rows)),
         "scored": float(len(values)),
         "truncated": sum(bool(row["truncated"]) for row in rows) / max(1, len(rows)),
-        "repetition": -sum(repetition) / max(1, len(rows)),
+        "repetition": 0.0 - sum(repetition) / max(1, len(rows)),  # never -0.0
         "tokens": sum(map(token_count, rows)) / max(1, len(rows)),
     }
     if values:

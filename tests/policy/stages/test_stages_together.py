@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -163,12 +164,32 @@ def test_the_complexity_judge_is_trained_on_what_it_is_asked(base: Path, tmp_pat
         )
 
 
-def test_agentic_rl_with_replay(tmp_path: Path) -> None:
+def looks_and_answers(trainer: Any, prompt_ids: Any, *_: Any, **__: Any) -> Any:
+    """Generation in its place: every other rollout looks before it answers, the rest guess."""
+    texts = [trainer.processing_class.decode(ids) for ids in prompt_ids]
+    said = []
+    for row, text in enumerate(texts):
+        seen = re.findall(r'"left": ([0-9])', text)
+        asked = re.findall(r"How many ([a-z]+) are left", text)
+        if seen or not asked:
+            said.append(f"{seen[-1]}." if seen else "Hello there.")
+        elif row % 2:
+            said.append("0.")
+        else:
+            call = {"name": "look", "arguments": {"item": asked[-1]}}
+            said.append(f"<tool_call>\n{json.dumps(call)}\n</tool_call>")
+    ended = [text + trainer.processing_class.eos_token for text in said]
+    return trainer.processing_class(ended, add_special_tokens=False)["input_ids"], None
+
+
+def test_agentic_rl_with_replay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from assay.policy.stages import agentic_rl
+    from assay.policy.turn_credit import TurnCreditGRPOTrainer
     from examples.miniature import build_model, build_tokenizer
     from examples.miniature_agent import agent_conversations, agent_rows, tasks
 
-    found = tasks(10, 0)
+    monkeypatch.setattr(TurnCreditGRPOTrainer, "_generate_single_turn", looks_and_answers)
+    found = tasks(4, 0)
     chat = agent_conversations(found)
     tokenizer = build_tokenizer([m["content"] for row in chat for m in row["messages"]] * 3)
     build_model(tokenizer, 0).save_pretrained(tmp_path / "base")
@@ -176,21 +197,13 @@ def test_agentic_rl_with_replay(tmp_path: Path) -> None:
     (tmp_path / "short_answers.py").write_text(
         "from assay.rewards import Length\nreward = Length(target=3)\n"
     )
-    warm = sft.main(
-        sft.SftConfig.of(
-            model=tmp_path / "base",
-            data=lines(tmp_path / "sft.jsonl", chat),
-            output_dir=tmp_path / "sft",
-            max_length=2000,
-            trl=TRL | {"max_steps": 2},
-        )
-    )
     config = agentic_rl.AgenticConfig.of(
-        model=warm.folder,
+        model=tmp_path / "base",
         data=lines(tmp_path / "agent.jsonl", agent_rows(found)),
         output_dir=tmp_path / "rl",
         num_generations=4,
-        max_completion_length=24,
+        max_completion_length=400,
+        credit={"mode": "negative"},
         replay=[
             {
                 "domain": "short",
@@ -204,10 +217,15 @@ def test_agentic_rl_with_replay(tmp_path: Path) -> None:
     result = agentic_rl.main(config)
     assert result.steps == 2
     entries = [entry for entry in read_log(result.folder) if "reward" in entry]
-    assert all(entry["agentic/reward/agent/outcome/scored"] == 4 for entry in entries)
-    assert all(entry["agentic/reward/short/scored"] == 4 for entry in entries)
-    assert any("turn_credit/failing" in entry for entry in entries)
-    assert all("tools/call_frequency" in entry for entry in entries)
+    for entry in entries:
+        assert entry["agentic/reward/agent/outcome/scored"] == 4
+        assert entry["agentic/reward/short/scored"] == 4
+        assert entry["tools/call_frequency"] == 2 / 8  # two of the four looked, once each
+        assert entry["tools/failure_frequency"] == 0
+        assert entry["agentic/reward/agent/outcome/mean"] == 0.5  # those that looked are right
+        assert entry["agentic/reward/agent/turns/mean"] < 0  # nothing supports a guess
+        assert entry["turn_credit/failing"] > 0
+        assert entry["grad_norm"] > 0
 
 
 @pytest.mark.slow
