@@ -29,7 +29,7 @@ class Batching:
     """How sequences share forward passes; changes speed and memory, never a score.
 
     Attributes:
-        token_budget: Tokens of a micro-batch, padding included; None takes 1,024 on a CPU and
+        token_budget: Tokens of a micro-batch, padding included; None takes 512 on a CPU and
             32,768 on an accelerator.
         max_padding: Largest share of padding in a micro-batch.
         reuse_prefix: Compute shared prefixes once. Models whose cache is not plain full attention
@@ -163,7 +163,7 @@ class Engine:
         from assay.rewards.prefix_cache import reusable
 
         on_cpu = self.head.device(self.replicas[0]).type == "cpu"
-        self._budget = self._budget or (1_024 if on_cpu else 32_768)
+        self._budget = self._budget or (512 if on_cpu else 32_768)
         self._chunk = self._chunk or (512 if on_cpu else 8_192)
         if self._reuse is None:
             self._reuse = self.batching.reuse_prefix and reusable(self.replicas[0])
