@@ -26,6 +26,9 @@ class Calls(Invocation):
         """The value of a call; its cost is charged."""
         callee = node.callee
         if type(callee) is Name:
+            known = self.lookup(callee.id)
+            if known is not None and known.alias is not None:
+                return self.call(self.meant(node, known.alias))
             found = self.user_call(callee.id, node)
             if found is not None:
                 return found
@@ -37,6 +40,14 @@ class Calls(Invocation):
         if value.function is not None:
             return self.invoke(value.function, arguments, node, value.scopes)
         return Value("any")
+
+    def meant(self, node: Call, alias: Node) -> Call:
+        """A call with the function of the library in place of the program's name for it."""
+        key = id(node), id(alias)
+        if key not in self.meant_calls:
+            made = Call(alias, node.arguments, node.line, node.keywords)
+            self.meant_calls[key] = made
+        return self.meant_calls[key]
 
     def arguments(self, node: Call) -> list[Value]:
         """Values of positional arguments; keyword arguments are read too."""
@@ -262,15 +273,21 @@ class Calls(Invocation):
         if len(arguments) == 1:
             size = arguments[0].size
             return Value("range", size, element=Value("num", size))
-        low, high = arguments[0], arguments[1]
+        ends = [0, 1]
+        step = arguments[2].number if len(arguments) > 2 else None
+        if step is not None and step < 0:  # downwards from what is the larger end
+            ends = [1, 0]
+        low, high = (arguments[place] for place in ends)
         size = high.size if not cost.is_constant(high.size) else low.size
-        gap = self.gap(nodes[0], nodes[1])
+        gap = self.gap(*(nodes[place] for place in ends))
         if gap is not None:
             size = gap
         if len(arguments) > 2 and arguments[2].number is None:
             relative = self.harmonic(nodes[2], size)
             if relative is not None:
                 size = relative
+            elif len(arguments[2].size) == 1:
+                size = cost.over_root(size, arguments[2].size)
         return Value("range", size, element=Value("num", cost.plus(low.size, high.size)))
 
     def extreme(self, name: str, arguments: list[Value]) -> Value:
@@ -323,7 +340,9 @@ class Calls(Invocation):
         if name in library.NUMBERS:
             if element.kind == "char":
                 return CONSTANT
-            return Value("num", self.fresh(node, "values"))
+            made = Value("num", self.fresh(node, "values"))
+            made.read = True
+            return made
         return element
 
     def repeat(self, function: Value, arguments: list[Value], count: Cost, node: Node) -> Value:

@@ -84,6 +84,16 @@ def exponential(of_cost: Cost, sign: str = "^") -> Cost:
     return result
 
 
+def over_root(of_cost: Cost, step: Cost) -> Cost:
+    """A cost divided by a root, such as the trips of a loop with steps of sqrt(n)."""
+    (term,) = step
+    if not term or any(not 0 < power < 1 or logs for _, power, logs in term):
+        return of_cost
+    if not all({name for name, _, _ in term} <= {name for name, _, _ in one} for one in of_cost):
+        return of_cost
+    return times(of_cost, frozenset({tuple((name, -power, logs) for name, power, logs in term)}))
+
+
 def without(of_cost: Cost, name: str) -> Cost:
     """The cost with one variable taken as constant."""
     return _pruned({tuple(f for f in term if f[0] != name) for term in of_cost})

@@ -150,6 +150,8 @@ class Expressions(Calls):
             element = owner.element = Value("any")
         if element is not None and element.kind in ("token", "line"):
             return self.token(node)
+        if element is not None and element.read and at.number is not None:
+            return self.number_at(element, at.number)
         if element is None and owner.kind == "any":
             return Value("any", owner.size)
         return element or Value("any")
@@ -167,6 +169,8 @@ class Expressions(Calls):
                 gap = self.gap(node.low, node.high)
                 if gap is not None:
                     size = gap
+                elif low.number is not None and not cost.is_constant(high.size):
+                    size = high.size
             elif high.number is None and not cost.is_constant(high.size):
                 size = high.size
         elif node.low is not None and low.number is not None and low.number < 0:
@@ -267,6 +271,8 @@ class Expressions(Calls):
     def on_items(self, node: Items) -> Value:
         """A literal collection."""
         values = [self.value(item) for item in node.items]
+        if len(values) == 1 and type(node.items[0]) is Spread and node.kind in ("list", "set"):
+            return self.collection(node.kind, node, values)  # `[*items]` is `list(items)`
         element: Value | None = None
         for item in values:
             if element is None or item.is_collection or item.kind == "num":

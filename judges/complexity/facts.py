@@ -25,6 +25,7 @@ from assay.judges.complexity.ir import (
 from assay.judges.complexity.library import PUTS, READS, TAKES
 from assay.judges.complexity.traversal import key_of, names_in, walk
 
+_SMALL = 100  # bounds up to this do not grow with the input
 _SILENT = frozenset({Name, Num, Operation, Index, Member})  # most nodes; none of them acts
 
 
@@ -59,7 +60,41 @@ def loop_facts(loop: Loop) -> LoopFacts:
     _note(walk([*loop.body, *loop.update]), facts)
     _find_breaks(loop.body, facts, [])
     facts.once = ends_at_once(loop.body)
+    for name, changes in facts.changes.items():
+        facts.changes[name] = [_as_remainder(change, name, facts) for change in changes]
     return facts
+
+
+def _as_remainder(change: Change, name: str, facts: LoopFacts) -> Change:
+    """`a - a // b * b` is `a % b`; the quotient may have been put in a name."""
+    value, start = change.value, name
+    if change.kind == "set" and type(value) is Operation and value.sign == "-":
+        if len(value.operands) == 2:
+            start, value = key_of(value.operands[0]), value.operands[1]
+    elif change.kind != "shrink":
+        return change
+    if not start or type(value) is not Operation or value.sign != "*" or len(value.operands) != 2:
+        return change
+    for quotient, divisor in (value.operands, value.operands[::-1]):
+        for whole in _values_of(quotient, facts):
+            above, below = whole.operands
+            if key_of(above) == start and key_of(below) == key_of(divisor) != "":
+                return Change("mod", divisor)
+    return change
+
+
+def _values_of(node: Node, facts: LoopFacts) -> list[Operation]:
+    """The quotients that an expression is, or that the loop gives to the name that it is."""
+    nodes: list[Node | None] = [node]
+    if type(node) is Name:
+        nodes = [change.value for change in facts.changes.get(node.id, ())]
+    found: list[Operation] = []
+    for inner in nodes:
+        while type(inner) is Call and len(inner.arguments) == 1 and _is_rounding(inner.callee):
+            inner = inner.arguments[0]
+        if type(inner) is Operation and inner.sign in ("/", "//") and len(inner.operands) == 2:
+            found.append(inner)
+    return found
 
 
 def ends_at_once(body: list[Node]) -> bool:
@@ -75,7 +110,7 @@ def assigned(nodes: list[Node]) -> set[str]:
     found: set[str] = set()
     for node in walk(nodes):
         if type(node) is Assign:
-            for name, change in _changes(node):
+            for name, change in changes_of(node):
                 if change.kind in ("set", "read"):
                     found.add(name)
         elif type(node) is ForEach:
@@ -94,7 +129,7 @@ def _note(nodes: list[Node], facts: LoopFacts) -> None:
         if type(node) in _SILENT:
             continue
         if type(node) is Assign:
-            for name, change in _changes(node):
+            for name, change in changes_of(node):
                 facts.changes.setdefault(name, []).append(change)
                 facts.reads |= change.kind == "read"
         elif type(node) is ForEach:
@@ -126,7 +161,7 @@ def _note_call(call: Call, facts: LoopFacts) -> None:
         facts.reads |= callee.id in READS
 
 
-def _changes(node: Assign) -> list[tuple[str, Change]]:
+def changes_of(node: Assign) -> list[tuple[str, Change]]:
     """Names that an assignment changes, and how; elements of collections are left out."""
     if isinstance(node.changes, list):
         return node.changes
@@ -243,6 +278,16 @@ def _find_breaks(body: list[Node], facts: LoopFacts, path: list[Node]) -> None:
             _find_breaks([*node.then, *node.other], facts, path)
         elif type(node) is Block:
             _find_breaks(node.items, facts, path)
+
+
+def small_in(test: Node) -> tuple[str, bool, bool]:
+    """A name that a test compares with a small constant; whether it is small if so, and if not."""
+    if type(test) is Operation and len(test.operands) == 2:
+        left, right = test.operands
+        bound = right.value if type(right) is Num else None
+        if type(left) is Name and bound is not None and abs(bound) <= _SMALL:
+            return left.id, test.sign in ("<", "<=", "=="), test.sign in (">", ">=", "!=")
+    return "", False, False
 
 
 def marked_tables(body: list[Node]) -> set[str]:

@@ -117,6 +117,11 @@ class Inputs(Machine):
         finally:
             self.quiet -= 1
 
+    def size_of(self, node: Node) -> Cost:
+        """The size of an expression's value, if it is a number."""
+        value = self.quietly(node)
+        return value.size if value.kind == "num" else ONE
+
     def declared(self, kind: str, node: Node, given: Value | None = None) -> Value:
         """The value of a declaration without a value (a number, an empty collection)."""
         kind = kind.strip()

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, ClassVar
 
-from assay.judges.complexity import cost
+from assay.judges.complexity import cost, library
 from assay.judges.complexity.cost import ONE, ZERO, Cost
 from assay.judges.complexity.expressions import Expressions
 from assay.judges.complexity.facts import (
@@ -20,6 +20,7 @@ from assay.judges.complexity.facts import (
     function_facts,
     loop_facts,
     marked_tables,
+    small_in,
 )
 from assay.judges.complexity.ir import (
     Assign,
@@ -40,6 +41,7 @@ from assay.judges.complexity.ir import (
     Spread,
 )
 from assay.judges.complexity.library import PUTS, READS
+from assay.judges.complexity.sharing import capped, carried
 from assay.judges.complexity.traversal import key_of, names_in, walk
 from assay.judges.complexity.trips import Trips, trips_of
 from assay.judges.complexity.values import Value
@@ -48,15 +50,21 @@ from assay.judges.complexity.values import Value
 class _OpenLoop:
     """A loop that is being read."""
 
-    __slots__ = ("before", "count", "resets", "targets")
+    __slots__ = ("before", "carried", "count", "resets", "targets")
 
     def __init__(
-        self, before: Cost, count: Cost, resets: set[str], targets: frozenset[str]
+        self,
+        before: Cost,
+        count: Cost,
+        resets: set[str],
+        targets: frozenset[str],
+        carried: frozenset[str],
     ) -> None:
         self.before = before  # how often the loop as a whole runs within its function
         self.count = count
         self.resets = resets
         self.targets = targets
+        self.carried = carried  # counters that an inner loop moves on over all runs together
 
 
 class Interpreter(Expressions):
@@ -117,12 +125,25 @@ class Interpreter(Expressions):
         self.value(node.test)
         self.branch += 1
         self.paths.append((id(node), 0))
-        self.read(node.then)
+        name, low, high = small_in(node.test)
+        self.read_branch(node.then, name if low else "")
         self.paths[-1] = (id(node), 1)
-        self.read(node.other)
+        self.read_branch(node.other, name if high else "")
         self.branch -= 1
         if not (node.then and _leaves(node.then[-1])):
             self.paths.pop()  # else what follows is the other side of this branch
+
+    def read_branch(self, nodes: list[Node], small: str) -> None:
+        """Read one side of a branch, in which a number is small that the test bounds."""
+        scope = next((s for s in self.scopes if small in s), None) if small and nodes else None
+        old = scope[small] if scope is not None else None
+        if scope is None or old is None or old.kind != "num" or cost.is_constant(old.size):
+            self.read(nodes)
+            return
+        meant = scope[small] = Value("num")
+        self.read(nodes)
+        if scope.get(small) is meant:
+            scope[small] = old
 
     def on_jump(self, node: Jump) -> None:
         """A return keeps its value."""
@@ -143,6 +164,24 @@ class Interpreter(Expressions):
         if node.type and value.kind in ("any", "none"):
             value = self.declared(node.type, node, value)
         self.bind(node.target, value)
+        self.keep_alias(node.target, node.value)
+
+    def keep_alias(self, target: Node, value: Node) -> None:
+        """`read = input`: a name that stands for a function of the library."""
+        if type(target) is Items and type(value) is Items:
+            for part, one in zip(target.items, value.items, strict=False):
+                self.keep_alias(part, one)
+            return
+        if type(target) is not Name or type(value) not in (Name, Member):
+            return
+        name = key_of(value).lstrip(".")
+        if name == target.id or name not in library.CALLABLE or target.id in library.CALLABLE:
+            return
+        held = self.lookup(name) if type(value) is Name else None
+        if held is None or held.alias is not None:
+            made = Value("any")
+            made.alias = value if held is None else held.alias
+            self.bind(target, made)
 
     # -- loops ----------------------------------------------------------------------------------
 
@@ -227,7 +266,8 @@ class Interpreter(Expressions):
         outer = before
         if trips.advancing and self.loops and not trips.graph:
             for loop in reversed(self.loops):
-                if trips.advancing in loop.resets or trips.advancing in loop.targets:
+                anew = trips.advancing in loop.resets or trips.advancing in loop.targets
+                if anew and trips.advancing not in loop.carried:
                     break
                 outer = loop.before
         elif trips.graph and self.loops:
@@ -255,13 +295,19 @@ class Interpreter(Expressions):
         self.multiple = inside
         bound_before, self.loop_bound = self.loop_bound, count
         self.charge_once(inside, line, trips.why)
-        self.loops.append(_OpenLoop(outer if trips.graph else before, count, resets, targets))
+        shared = self.carried_by(body) if over is None and not targets else frozenset()
+        self.loops.append(
+            _OpenLoop(outer if trips.graph else before, count, resets, targets, shared)
+        )
+        caps = self.cap(body)
         self.stack.append(ONE if is_test else count)
         if not self.quiet and not cost.is_constant(count):
             self.grow_ahead(body)
         try:
             yield
         finally:
+            for value, bound in caps:
+                value.cap = bound
             self.loops.pop()
             self.stack.pop()
             self.multiple = before
@@ -272,9 +318,33 @@ class Interpreter(Expressions):
                 if cost.is_constant(body_cost):
                     body_cost = count
                     self.note(count, line, "runs over the cases of the input")
+                    self.doubts.append(0.6)  # constant in each, or linear in all of them
                 else:
+                    self.doubts.append(0.9)
                     self.flag("the number of test cases is left out")
                 self.charge_once(cost.times(before, body_cost), line, "")
+
+    def carried_by(self, body: list[Node]) -> frozenset[str]:
+        """Counters whose sweeps go on over all runs of a loop, found once."""
+        key = id(body[0]) if body else 0
+        if key not in self.carried_cache:
+            self.carried_cache[key] = carried(body)
+        return self.carried_cache[key]
+
+    def cap(self, body: list[Node]) -> list[tuple[Value, Cost | None]]:
+        """Hold collections at the length that a loop's body keeps; gives what held before."""
+        key = id(body[0]) if body else 0
+        if key not in self.cap_cache:
+            self.cap_cache[key] = capped(body)
+        before: list[tuple[Value, Cost | None]] = []
+        for name, bound in self.cap_cache[key]:
+            value = self.lookup(name)
+            if value is not None and value.is_collection:
+                limit = self.quietly(bound)
+                if limit.kind == "num":
+                    before.append((value, value.cap))
+                    value.cap = limit.size
+        return before
 
     def grow_ahead(self, body: list[Node]) -> None:
         """Collections that a loop fills are long in its later runs already."""

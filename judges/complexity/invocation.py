@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from assay.judges.complexity import cost
+from assay.judges.complexity import cost, library
 from assay.judges.complexity.constructions import Constructions
 from assay.judges.complexity.cost import ONE, ZERO, Cost
 from assay.judges.complexity.facts import function_facts
@@ -125,6 +125,8 @@ class Invocation(Constructions):
                 if method is not function and self.reads_input(method, depth - 1):
                     return True
             value = self.globals.get(name)
+            if value is not None and key_of(value.alias).lstrip(".") in library.READS:
+                return True
             inner = value.function if value is not None else None
             if inner not in (None, function) and self.reads_input(inner, depth - 1):
                 return True
@@ -161,6 +163,8 @@ class Invocation(Constructions):
     def is_reader(self, name: str) -> bool:
         """Whether a name is a function of the program that reads input."""
         value = self.lookup(name)
+        if value is not None and value.alias is not None:
+            return key_of(value.alias).lstrip(".") in library.READS
         if value is not None and value.function is not None:
             return self.reads_input(value.function)
         return any(self.reads_input(method) for method in self.methods.get(name, ()))

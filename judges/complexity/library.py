@@ -62,7 +62,8 @@ n item sum min max minimum maximum mean prod any all average fold reduce_ count_
 n const startswith endswith startsWith endsWith isalpha isdigit isupper islower isalnum isnumeric
 1 const charAt codePointAt charCodeAt codeUnitAt ord isEmpty is_empty empty compareTo_ hasNext
 1 num size length len capacity
-num digits toString_num bit_length
+num digits toString_num
+num log bit_length
 n bool equals compareTo equalsIgnoreCase compare
 n text reverse_text reversed insert_text
 l num binarySearch bisect binary_search partition_point lower_bound upper_bound equal_range
@@ -183,6 +184,9 @@ input raw_input readline readlines read nextToken nextLine nextInt next nextLong
 readLine getline scanf getchar fgets gets scan Scan Scanln Scanf Fscan Fscanf Fscanln
 ReadString read_line ReadLine Text hasNext readInt
 """)
+#: Functions to which programs give names of their own, as in `read = input`.
+CALLABLE = frozenset(READERS) | READS | NUMBERS | frozenset(FUNCTIONS)
+CALLABLE |= _words("range len max min map filter zip enumerate pow")
 #: Methods that call a function for each element.
 CALLBACKS = _words("""
 forEach map filter some every find findIndex reduce flatMap anyMatch allMatch noneMatch

@@ -149,7 +149,11 @@ class PythonLowering(Lowering):
                     )
                 elif (made := self.one(child)) is not None:
                     arguments.append(made)
-        return Call(self.field(node, "function"), arguments, self.line(node), keywords or None)
+        line = self.line(node)
+        callee = self.field(node, "function")
+        if type(callee) is Spread:  # the grammar reads `*f(x)` in a list as `(*f)(x)`
+            return Spread(Call(callee.value, arguments, line, keywords or None), line)
+        return Call(callee, arguments, line, keywords or None)
 
     def as_print(self, node: Tree) -> Node:
         """Lower nodes of the kind `as_print`."""

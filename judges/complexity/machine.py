@@ -7,7 +7,7 @@ from typing import Any
 from assay.judges.complexity import cost
 from assay.judges.complexity.cost import ONE, ZERO, Cost
 from assay.judges.complexity.facts import LoopFacts
-from assay.judges.complexity.ir import Class, Function, If, Index, Loop, Node
+from assay.judges.complexity.ir import Call, Class, Function, If, Index, Loop, Node
 from assay.judges.complexity.traversal import names_in, walk
 from assay.judges.complexity.values import Value
 
@@ -49,9 +49,13 @@ class Machine:
         self.quiet = 0
         self.reset_cache: dict[int, set[str]] = {}
         self.loop_cache: dict[int, LoopFacts] = {}
+        self.meant_calls: dict[tuple[int, int], Call] = {}
         self.put_cache: dict[int, list[str]] = {}
+        self.carried_cache: dict[int, frozenset[str]] = {}
+        self.cap_cache: dict[int, list[tuple[str, Node]]] = {}
         self.layers: set[str] = set()
         self.reading_loop: Loop | None = None
+        self.first_numbers: set[str] = set()
         self.made_in: list[dict[str, Value]] = []
 
     def forget(self) -> None:
@@ -107,6 +111,34 @@ class Machine:
                 self.header.append(factor[0])
         return Value("num", size)
 
+    def number_at(self, element: Value, place: float) -> Value:
+        """One of the numbers of the input, by its place: `data[0]` and `data[1]` are two sizes."""
+        key = ("at", element.size, place)
+        if key not in self.sizes:
+            self.sizes[key] = f"v{len(self.sizes)}"
+            if place == 0:
+                self.first_numbers.add(self.sizes[key])
+        return Value("num", cost.of(self.sizes[key]))
+
+    def settled(self, total: Cost) -> Cost:
+        """A total without what reading all of the input costs, where a first number tells that.
+
+        Of `n, k = data[:2]`, n is how many numbers follow or at least a factor of that. So next to
+        n k the length of the input counts for nothing, and next to that length n does not.
+        """
+        inputs = {name for key, name in self.sizes.items() if key[-1] == "all"}
+        lengths = total & _linear(inputs)
+        if not lengths or not self.first_numbers:
+            return total
+        if any(
+            name in self.first_numbers and cost.degree(frozenset({term})) > (0.0, 1.0, 0.0)
+            for term in total
+            for name, _, _ in term
+        ):
+            self.doubts.append(0.95)
+            return total - lengths
+        return total - _linear(self.first_numbers)
+
     def token(self, node: Node | None) -> Value:
         """A word of the input: a number if it is converted, or a text."""
         return Value("token", self.line_length(node), element=Value("char"))
@@ -136,8 +168,10 @@ class Machine:
     def tables_in(self, test: Node) -> list[Cost]:
         """Sizes of the tables that a condition looks into."""
         found: list[Cost] = []
-        for part in walk([test]):
-            if type(part) is Index:
+        parts = [part for part in walk([test]) if type(part) is Index]
+        rows = {id(part.owner) for part in parts}  # of `table[i][j]` the whole counts, not its row
+        for part in parts:
+            if id(part) not in rows:
                 depth, owner = 1, part.owner
                 while type(owner) is Index:
                     depth, owner = depth + 1, owner.owner
@@ -213,7 +247,7 @@ class Machine:
             return
         for count in self.stack[owner.depth :]:
             amount = cost.times(amount, count)
-        owner.size = cost.plus(owner.size, amount)
+        owner.size = cost.plus(owner.size, amount if owner.cap is None else owner.cap)
 
     def charge_key(self, owner: Value, line: int) -> None:
         """Looking a key up in a tree or heap."""
@@ -222,3 +256,7 @@ class Machine:
             if cost.is_constant(size):
                 return
             self.charge(cost.log(size), line, "searches a balanced tree or heap")
+
+
+def _linear(names: set[str]) -> Cost:
+    return frozenset(((name, 1.0, 0.0),) for name in names)

@@ -25,7 +25,7 @@ from assay.judges.complexity.traversal import key_of, names_in, walk
 from assay.judges.complexity.values import Value
 
 if TYPE_CHECKING:
-    from assay.judges.complexity.machine import Machine
+    from assay.judges.complexity.inputs import Inputs
 
 Path = tuple[tuple[int, int], ...]
 
@@ -60,7 +60,7 @@ class Solution:
     tables: frozenset[str] = frozenset()
 
 
-def solve(frame: Frame, local: Cost, run: Machine) -> Solution:
+def solve(frame: Frame, local: Cost, run: Inputs) -> Solution:
     """The total cost over all calls."""
     function = frame.function
     facts = function_facts(function)
@@ -68,6 +68,9 @@ def solve(frame: Frame, local: Cost, run: Machine) -> Solution:
         return Solution(local, "tries to read once more", 0.9)
     if frame.again and all(_passes_on(function, again) for again in frame.again):
         return Solution(local, "passes its own arguments on", 0.8)
+    turned = [again for again in frame.again if _turns(function, again)]
+    if len(turned) < len(frame.again):  # those that only swap arguments lead nowhere by themselves
+        frame.again = [again for again in frame.again if again not in turned]
     kinds = [_kind(function, again) for again in frame.again]
     calls, looped = _most(frame.again)
     kept = _kept(function, facts)
@@ -113,6 +116,13 @@ def _passes_on(function: Function, again: Again) -> bool:
     """Whether a call has the very same arguments, as to another object's method."""
     names = [key_of(a) if type(a) is Name else "" for a in again.arguments]
     return bool(names) and names == function.parameters[: len(names)]
+
+
+def _turns(function: Function, again: Again) -> bool:
+    """Whether a call has the same arguments in another order, as Euclid's where a < b."""
+    names = [key_of(a) if type(a) is Name else "" for a in again.arguments]
+    mine = function.parameters[: len(names)]
+    return names != mine and sorted(names) == sorted(mine) and cost.is_constant(again.multiple)
 
 
 def _divided(calls: int, size: Cost, local: Cost) -> Solution:
@@ -248,7 +258,7 @@ def _splits(function: Function, again: Again) -> bool:
     return bool(used & local)
 
 
-def _size(frame: Frame, facts: FunctionFacts, run: Machine, kinds: list[str]) -> Cost:
+def _size(frame: Frame, facts: FunctionFacts, run: Inputs, kinds: list[str]) -> Cost:
     """What the recursion runs down: sizes of arguments that change, else bounds in its tests."""
     size = ONE
     for position, value in enumerate(frame.arguments):
@@ -285,7 +295,7 @@ def _guarding(frame: Frame, facts: FunctionFacts, positions: range) -> list[Oper
     return [g for g in facts.guards if type(g) is Operation and names_in(g) & names]
 
 
-def _other_size(guard: Node, frame: Frame, run: Machine) -> Cost:
+def _other_size(guard: Node, frame: Frame, run: Inputs) -> Cost:
     size = ONE
     for name in names_in(guard) - set(frame.function.parameters):
         value = run.lookup(name)
@@ -299,7 +309,7 @@ def _other_size(guard: Node, frame: Frame, run: Machine) -> Cost:
     return size
 
 
-def _states(frame: Frame, facts: FunctionFacts, run: Machine, kinds: list[str]) -> Cost:
+def _states(frame: Frame, facts: FunctionFacts, run: Inputs, kinds: list[str]) -> Cost:
     """Different arguments: the product of the sizes of those that change."""
     if kinds and all(kind == "half" for kind in kinds):
         return cost.log(_size(frame, facts, run, kinds))
@@ -311,13 +321,16 @@ def _states(frame: Frame, facts: FunctionFacts, run: Machine, kinds: list[str]) 
         if cost.is_constant(size):
             for guard in _guarding(frame, facts, range(position, position + 1)):
                 size = cost.plus(size, _other_size(guard, frame, run))
+            for again in frame.again if cost.is_constant(size) else ():
+                if position < len(again.arguments):  # where it goes from a constant start
+                    size = cost.plus(size, run.size_of(again.arguments[position]))
             if cost.is_constant(size) and value.number is None:
                 size = run.universe()
         states = cost.times(states, size)
     return states if not cost.is_constant(states) else run.universe()
 
 
-def _visited(facts: FunctionFacts, run: Machine) -> Cost:
+def _visited(facts: FunctionFacts, run: Inputs) -> Cost:
     """Size of the smallest table that marks what has been visited."""
     found: list[Cost] = []
     dimensions = 1

@@ -155,7 +155,8 @@ def read(program: Program) -> Reading | None:
     nodes: list[Node] = []
     try:
         nodes = _lowering(program.language).program(root)
-        return Reading(run(nodes, machine, program.entry), machine, nodes)
+        total = machine.settled(run(nodes, machine, program.entry))
+        return Reading(total, machine, nodes)
     except (TooLarge, RecursionError):
         return Reading(None, machine, nodes)
 

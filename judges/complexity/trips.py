@@ -3,13 +3,27 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from assay.judges.complexity import cost
 from assay.judges.complexity.cost import ONE, Cost
 from assay.judges.complexity.facts import Change, LoopFacts, change_of
-from assay.judges.complexity.ir import Assign, Call, Index, Loop, Member, Name, Node, Num, Operation
+from assay.judges.complexity.ir import (
+    Assign,
+    Call,
+    ForEach,
+    Index,
+    Loop,
+    Member,
+    Name,
+    Node,
+    Num,
+    Operation,
+)
+from assay.judges.complexity.library import PUTS
+from assay.judges.complexity.sharing import carried
 from assay.judges.complexity.traversal import key_of, names_in, walk
 from assay.judges.complexity.values import Value
 
@@ -205,6 +219,22 @@ def _halves(part: Operation) -> bool:
     return value in (2, 3, 0.5)
 
 
+def _goes_on(name: str, changes: list[Change], run: Interpreter) -> bool:
+    """Whether a counter is only set to where a sweep inside the loop has come."""
+    if run.reading_loop is None or any(
+        change.kind not in ("set", "up", "grow") for change in changes
+    ):
+        return False
+    shared = carried(run.reading_loop.body)
+    return any(change.kind == "set" for change in changes) and all(
+        change.kind != "set" or key_of(_first(change.value)) in shared for change in changes
+    )
+
+
+def _first(value: Node | None) -> Node | None:
+    return value.operands[0] if type(value) is Operation else value
+
+
 _RANK = {
     "mul": 5, "div": 5, "and": 5, "mod": 5, "grow": 3, "shrink": 3, "up": 2, "down": 2,
     "chase": 1, "set": 0, "read": 0,
@@ -221,6 +251,8 @@ def _by_change(test: Node, name: str, facts: LoopFacts, run: Interpreter) -> Tri
         return Trips(ONE, "reads one token", sure=0.8)
     if (layer := _layer(name, changes, facts, run)) is not None:
         return layer
+    if _goes_on(name, changes, run):
+        return Trips(_other_side(test, name, run), "goes on where an inner loop stopped", name)
     changes = [_resolved(change, name, facts) for change in changes]
     kinds = {change.kind for change in changes}
     initial = run.lookup(name)
@@ -262,9 +294,28 @@ def _resolved(change: Change, name: str, facts: LoopFacts) -> Change:
     """`y = 2 * x; x = y` read as `x *= 2`."""
     if change.kind == "set" and type(change.value) is Name:
         for other in facts.changes.get(change.value.id, ()):
+            if other.kind == "mod":
+                return other
             if other.kind == "set" and other.value is not None:
                 return change_of(Assign(Name(name, 0), other.value, 0), name, other.value)
     return change
+
+
+def _passes(part: Node, name: str, following: Sequence[Node | None]) -> bool:
+    """Whether a loop over a collection puts its own elements into the one that follows it."""
+    return (
+        type(part) is ForEach
+        and key_of(part.over) == name
+        and any(
+            type(call) is Call
+            and type(call.callee) is Member
+            and call.callee.name in PUTS
+            and key_of(call.callee.owner) in {key_of(one) for one in following}
+            and bool(call.arguments)
+            and key_of(call.arguments[0]) in names_in(part.target)
+            for call in walk(part.body)
+        )
+    )
 
 
 def _layer(name: str, changes: list[Change], facts: LoopFacts, run: Interpreter) -> Trips | None:
@@ -275,6 +326,10 @@ def _layer(name: str, changes: list[Change], facts: LoopFacts, run: Interpreter)
     value = run.lookup(name)
     if value is None or not value.is_collection:
         return None
+    body = run.reading_loop.body if run.reading_loop is not None else []
+    if any(_passes(part, name, values) for part in walk(body)):
+        size = value.size if not cost.is_constant(value.size) else run.universe()
+        return Trips(size, "goes through what is left", "", 0.7)
     size = cost.plus(run.universe(), value.size)
     return Trips(size, "visits layer by layer", "", 0.8, True, name)
 
@@ -296,7 +351,7 @@ def _stepped(
             return Trips(cost.log(bound), f"{why} by steps that grow exponentially", advancing)
         if "mul" in kinds:
             return Trips(cost.log(bound), f"{why} by steps that double", advancing)
-        if kinds & {"up", "grow"}:
+        if kinds and kinds <= {"up", "grow"}:
             return Trips(cost.root(bound, 2.0), f"{why} by growing steps", advancing)
         if not stepping:
             relative = run.harmonic(change.value, bound)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from assay.judges.complexity.cost import ONE, Cost
-from assay.judges.complexity.ir import Function
+from assay.judges.complexity.ir import Function, Node
 
 #: Kinds of collections.
 COLLECTIONS = frozenset(
@@ -38,11 +38,15 @@ class Value:
         read: It is input as it was read; converting it is not charged.
         row: It is one of many lines of input; library calls on it count as constant.
         owner: The class of an object of the program.
+        cap: A length that a loop keeps it below.
+        alias: The function of the library that it stands for.
         function: What a call runs.
         scopes: The scopes in which the function was made.
     """
 
     __slots__ = (
+        "alias",
+        "cap",
         "depth",
         "element",
         "function",
@@ -72,6 +76,8 @@ class Value:
         self.element = element
         self.items = items
         self.depth = depth
+        self.cap: Cost | None = None
+        self.alias: Node | None = None
         self.ragged = False
         self.read = False
         self.row = False

@@ -9,9 +9,11 @@ import pytest
 
 from assay.errors import ConfigError
 from assay.judges.complexity.expression import parse
+from assay.judges.complexity.judge import agree
 from assay.judges.complexity.labelled import evaluate, predicted, read_labelled
 from assay.judges.complexity.program import Program
 from assay.judges.complexity.static import StaticEstimator, node_kinds
+from tests.judges.complexity.mended_programs import MENDED
 from tests.judges.complexity.static_programs import CASES, PYTHON, Case
 
 ESTIMATOR = StaticEstimator()
@@ -26,6 +28,12 @@ def test_hand_written_programs(case: Case) -> None:
     estimate = ESTIMATOR.estimate([Program(case.code, case.language)])[0]
     assert estimate.expression is not None
     assert parse(estimate.expression) == parse(case.expected), estimate
+
+
+@pytest.mark.parametrize("case", MENDED, ids=[case.name for case in MENDED])
+def test_programs_that_were_once_read_wrongly(case: Case) -> None:
+    estimate = ESTIMATOR.estimate([Program(case.code, case.language)])[0]
+    assert agree(case.expected, estimate.expression or ""), estimate
 
 
 @pytest.mark.parametrize("language", ["python", "c", "cpp", "java", "javascript", "go", "rust"])
@@ -70,6 +78,13 @@ def test_the_number_of_test_cases_is_flagged() -> None:
     case = next(c for c in PYTHON if c.name == "test cases are left out")
     flags = ESTIMATOR.estimate([Program(case.code, "python")])[0].flags
     assert flags == ("the number of test cases is left out",)
+
+
+def test_a_loop_over_cases_is_less_sure_than_one_over_data() -> None:
+    cases = "for _ in range(int(input())):\n    x = int(input())\n    print(x + 1)\n"
+    data = "n = int(input())\nfor x in map(int, input().split()):\n    print(x)\n"
+    found = ESTIMATOR.estimate([Program(cases, "python"), Program(data, "python")])
+    assert found[0].confidence < 0.7 < found[1].confidence
 
 
 def test_deep_and_wide_programs_end() -> None:
