@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from assay.calibration.annotation import Labels as Labels
     from assay.calibration.annotation import read_sheets as read_sheets
     from assay.calibration.annotation import write_sheet as write_sheet
-    from assay.calibration.audit_verdicts import JudgeAudit as JudgeAudit
-    from assay.calibration.audit_verdicts import audit_verdicts as audit_verdicts
+    from assay.calibration.verdict_audit import JudgeAudit as JudgeAudit
+    from assay.calibration.verdict_audit import audit_verdicts as audit_verdicts
     from assay.calibration.beta import Beta as Beta
     from assay.calibration.bootstrap import cluster_totals as cluster_totals
     from assay.calibration.bootstrap import clustered_bootstrap as clustered_bootstrap
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from assay.calibration.correction import PositionCorrection as PositionCorrection
     from assay.calibration.correction import suggested_max_order_gap as suggested_max_order_gap
     from assay.calibration.correction import suggested_swap_weight as suggested_swap_weight
-    from assay.calibration.cross_fit import CrossFit as CrossFit
-    from assay.calibration.cross_fit import Quality as Quality
-    from assay.calibration.cross_fit import cross_fit as cross_fit
+    from assay.calibration.cross_fitting import CrossFit as CrossFit
+    from assay.calibration.cross_fitting import Quality as Quality
+    from assay.calibration.cross_fitting import cross_fit as cross_fit
     from assay.calibration.davidson import Davidson as Davidson
     from assay.calibration.davidson import fit_davidson as fit_davidson
     from assay.calibration.debias import Debiased as Debiased
@@ -142,14 +142,14 @@ if TYPE_CHECKING:
 #: Names of each module; a module is imported when one of its names is first used.
 _MODULES = {
     "agreement": "cohen_kappa confusion_table gwet_ac1 percent_agreement",
-    "audit_verdicts": "JudgeAudit audit_verdicts",
+    "verdict_audit": "JudgeAudit audit_verdicts",
     "beta": "Beta",
     "bootstrap": "cluster_totals clustered_bootstrap design_effect",
     "bradley_terry": "BradleyTerry fit_bradley_terry",
     "calibrator": "Calibrator",
     "conformal": "ConformalRule conformal_threshold",
     "corrected_means": "prediction_powered_mean rogan_gladen",
-    "cross_fit": "CrossFit Quality cross_fit",
+    "cross_fitting": "CrossFit Quality cross_fit",
     "davidson": "Davidson fit_davidson",
     "debias": "Debiased debias_one_order debias_pairs",
     "drift": "Drift check_drift",

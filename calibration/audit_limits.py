@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from assay.calibration.audit_verdicts import JudgeAudit
+from assay.calibration.verdict_audit import JudgeAudit
 from assay.errors import ConfigError
 
 _FORM = re.compile(r"\s*(\w+)\s*(<=|>=)\s*([-+]?\d*\.?\d+)\s*")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from assay.calibration.audit_verdicts import JudgeAudit
+from assay.calibration.verdict_audit import JudgeAudit
 from assay.calibration.intervals import Interval
 
 

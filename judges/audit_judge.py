@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from assay.calibration.audit_verdicts import JudgeAudit, audit_verdicts
+from assay.calibration.verdict_audit import JudgeAudit, audit_verdicts
 from assay.calibration.calibrator import Calibrator
 from assay.calibration.correction import (
     PositionCorrection,
     suggested_max_order_gap,
     suggested_swap_weight,
 )
-from assay.calibration.cross_fit import CrossFit, cross_fit
+from assay.calibration.cross_fitting import CrossFit, cross_fit
 from assay.calibration.debias import debias_one_order
 from assay.calibration.probe import Probe
 from assay.calibration.probe_requests import Ask, ProbeItem, Versions, both_orders, text_of

@@ -146,7 +146,7 @@ def verdicts(
     """Audit verdicts in one or both orders: position, accuracy, calibration, length."""
     from assay.calibration.audit_limits import Limit, broken_limits
     from assay.calibration.audit_text import advice, sentences
-    from assay.calibration.audit_verdicts import audit_verdicts
+    from assay.calibration.verdict_audit import audit_verdicts
     from assay.calibration.verdict_files import LAYOUTS, read_verdicts
     from assay.errors import ConfigError
 

@@ -12,7 +12,7 @@ import pytest
 
 from assay.calibration.beta import Beta
 from assay.calibration.calibrator import Calibrator
-from assay.calibration.cross_fit import cross_fit
+from assay.calibration.cross_fitting import cross_fit
 from assay.calibration.histogram import Histogram
 from assay.calibration.isotonic import Isotonic
 from assay.calibration.platt import Platt

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from assay.calibration.audit_limits import Limit, broken_limits
 from assay.calibration.audit_text import advice, sentences
-from assay.calibration.audit_verdicts import audit_verdicts
+from assay.calibration.verdict_audit import audit_verdicts
 from assay.calibration.position_term import two_order_term
 from assay.calibration.verdict_files import read_verdicts
 from assay.cli import app
