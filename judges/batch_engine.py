@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 from assay.errors import AssayError
 from assay.judges.batch_folder import BatchFolder, used_folder
@@ -25,6 +26,8 @@ class OpenAIBatch:
     Args:
         folder: See `BatchFolder`.
     """
+
+    takes_all: ClassVar[bool] = False
 
     folder: Path
 

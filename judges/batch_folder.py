@@ -87,7 +87,8 @@ class BatchFolder:
                 if key not in self._wanted:
                     self._wanted.add(key)
                     line = {"custom_id": key, "method": "POST", "url": url, "body": dict(body)}
-                    self._file.write(json.dumps(line, ensure_ascii=False).encode() + b"\n")
+                    text = json.dumps(line, ensure_ascii=False)
+                    self._file.write(text.encode("utf-8", "replace") + b"\n")
             return found
 
     def close(self, *, complete: bool) -> None:
@@ -159,7 +160,7 @@ def _results(path: Path) -> Iterator[tuple[str, int, BatchResult]]:
             try:
                 data = json.loads(line)
                 yield str(data["custom_id"]), start, _result(data)
-            except (ValueError, KeyError, TypeError, AttributeError) as error:
+            except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
                 raise DataError(
                     f"{path}:{number} is no result of a batch ({type(error).__name__}: {error}); "
                     "take the file that the service wrote, whole"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -24,7 +25,7 @@ class Cached(Judge):
     Only opinions are kept: what failed, and what the judge abstained from, is asked again. An item
     is its messages and columns; its id does not matter. A judge that names the columns it reads (an
     attribute `columns`) is not asked again when others change. Equal items of one batch are asked
-    once.
+    once. What comes from the cache costs nothing: its `cost` is 0 where asking had one.
 
     Args:
         judge: Compares, grades, or both.
@@ -74,7 +75,7 @@ class Cached(Judge):
         known = [key for key in dict.fromkeys(keys) if key is not None]
         values = dict(zip(known, self.cache.get(known), strict=True))
         answers: dict[bytes, Said] = {
-            key: said(**value) for key, value in values.items() if value is not None
+            key: _free(said(**value)) for key, value in values.items() if value is not None
         }
         first: dict[bytes | None, int] = {}
         missing = [
@@ -92,11 +93,22 @@ class Cached(Judge):
                 key = keys[i]
                 if key is None:
                     continue
-                answers[key] = answer
+                answers[key] = _free(answer)
                 if answer.status == "ok" or (self.keep_abstained and answer.status == "abstained"):
                     kept[key] = _plain(answer)
-            self.cache.put(kept)
-        return [fresh[i] if key is None else answers[key] for i, key in enumerate(keys)]
+            self._keep(kept)
+        return [
+            fresh[i] if i in fresh or key is None else answers[key] for i, key in enumerate(keys)
+        ]
+
+    def _keep(self, answers: Mapping[bytes, Any]) -> None:
+        """Store opinions; one whose evidence is no JSON is asked for again."""
+        try:
+            self.cache.put(answers)
+        except (TypeError, ValueError, RecursionError):
+            for key, answer in answers.items():
+                with contextlib.suppress(TypeError, ValueError, RecursionError):
+                    self.cache.put({key: answer})
 
     def _key(
         self, fingerprint: str, kind: str, asked: Pair | Item, parts: list[Any]
@@ -113,6 +125,11 @@ class Cached(Judge):
                 return cache_key(fingerprint, kind, *parts, {"hash": fingerprint_of(columns)})
         except ConfigError:
             return None
+
+
+def _free(answer: Said) -> Said:
+    """The opinion without its cost: nothing is paid for it again."""
+    return answer if answer.cost is None else replace(answer, cost=0.0)
 
 
 def _plain(answer: Verdict | Grade) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import ClassVar, Protocol, TypeAlias
 
 from assay.judges.batches import read_ahead
 from assay.judges.rows import Row
@@ -15,7 +15,14 @@ Scored: TypeAlias = Generator[tuple[list[Row], BatchScores], None, None]
 
 
 class Engine(Protocol):
-    """Scores batches, in any order; the job alone writes what comes back."""
+    """Scores batches, in any order; the job alone writes what comes back.
+
+    Attributes:
+        takes_all: It takes every batch before the first one comes back, so that a job that may
+            spend no more cannot stop it by giving no further ones.
+    """
+
+    takes_all: ClassVar[bool] = False
 
     def scores(self, reward: Reward, batches: Iterator[list[Row]]) -> Scored:
         """Every batch with its scores, once each.
@@ -32,6 +39,8 @@ class InProcess:
     Args:
         read_ahead: Read the next batch while one is scored.
     """
+
+    takes_all: ClassVar[bool] = False
 
     read_ahead: bool = True
 

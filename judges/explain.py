@@ -20,7 +20,8 @@ def find_row(path: Path, wanted: str) -> dict[str, Any]:
 
     Args:
         path: Output of `assay score` or `assay compare`.
-        wanted: The row's `id`; a whole number also finds an id that is a number.
+        wanted: The row's `id`. Where one row has the number 1 and another the text, `1` is the
+            number's and `"1"`, with its quotes, the text's.
 
     Raises:
         ConfigError: There is no such file, or no such row; says which ids there are.
@@ -29,11 +30,19 @@ def find_row(path: Path, wanted: str) -> dict[str, Any]:
     if not path.is_file():
         raise ConfigError(f"there is no file {path}")
     some: list[Any] = []
+    text: dict[str, Any] | None = None
+    is_number = wanted.removeprefix("-").isdecimal()
     for row in finished_rows(path):
         if str(row["id"]) == wanted:
-            return row
+            if not (is_number and isinstance(row["id"], str)):
+                return row
+            text = row  # unless a number comes
+        elif f'"{row["id"]}"' == wanted and isinstance(row["id"], str):
+            text = row
         if len(some) < 5:
             some.append(row["id"])
+    if text is not None:
+        return text
     have = f"its ids are like {some}" if some else "it holds no results yet"
     raise ConfigError(f"{path} has no row with id {wanted!r}; {have}")
 
@@ -61,7 +70,7 @@ def lines(row: Mapping[str, Any], made: Mapping[str, Any]) -> Iterator[str]:
         row: From `find_row`.
         made: From `provenance`.
     """
-    yield f"row {row['id']}"
+    yield f"row {_short(str(row['id']))}"
     yield from _score_lines("total", row, 0)
     if not made:
         yield "no manifest lies beside the file, so what made it is unknown"
@@ -78,7 +87,7 @@ def _score_lines(name: str, score: Mapping[str, Any], depth: int) -> Iterator[st
     pad = "  " * depth
     value = "-" if score["value"] is None else f"{score['value']:g}"
     marks = {True: ", full marks", False: ", not full marks", None: ""}[score.get("passed")]
-    yield f"{pad}{name}: {value} ({score['status']}{marks})"
+    yield f"{pad}{_short(name)}: {value} ({score['status']}{marks})"
     if score.get("note"):
         yield f"{pad}  why: {_short(score['note'])}"
     if score.get("turns") is not None:
@@ -92,16 +101,16 @@ def _evidence(info: Mapping[str, Any], depth: int) -> Iterator[str]:
     pad = "  " * depth
     for key, value in info.items():
         if isinstance(value, Mapping) and value:
-            yield f"{pad}{key}:"
+            yield f"{pad}{_short(key)}:"
             yield from _evidence(value, depth + 1)
         elif isinstance(value, list) and value and all(isinstance(v, Mapping) for v in value):
             for number, inner in enumerate(value, start=1):
-                yield f"{pad}{key} {number}:"
+                yield f"{pad}{_short(key)} {number}:"
                 yield from _evidence(inner, depth + 1)
         else:
             shown = float(f"{value:.6g}") if isinstance(value, float) else value
             text = shown if isinstance(shown, str) else json.dumps(shown, ensure_ascii=False)
-            yield f"{pad}{key}: {_short(text)}"
+            yield f"{pad}{_short(key)}: {_short(text)}"
 
 
 def _short(text: str) -> str:

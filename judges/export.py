@@ -11,6 +11,7 @@ from typing import Any
 
 from assay.errors import ConfigError, DataError
 from assay.judges.results import indexed_rows, row_at
+from assay.judges.strict_json import encode_line, writable
 
 _BATCH = 4096
 
@@ -32,11 +33,14 @@ def export(output: Path, order: Iterable[Any], target: Path) -> int:
 
     Raises:
         ConfigError: Another suffix, or the target's folder does not exist.
-        DataError: `output` holds something else than results.
+        DataError: `output` holds something else than results; or a number and a text among the ids
+            would be one text in the last two kinds.
         ImportError: The extra `parquet` (or `train`, for a folder) is missing.
     """
     check_target(target)
     places = indexed_rows(output)
+    if target.suffix != ".jsonl":
+        _refuse_alike(places, target)
     fresh = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     try:
         with output.open("rb") as file:
@@ -46,7 +50,7 @@ def export(output: Path, order: Iterable[Any], target: Path) -> int:
             else:
                 count = _write_parquet(rows, fresh)
         if target.suffix == "":
-            _save_dataset(fresh, target)
+            _save_dataset(fresh, target, count)
         else:
             os.replace(fresh, target)
     finally:
@@ -84,9 +88,9 @@ def check_target(target: Path) -> None:
 
 def _write_lines(rows: Iterator[dict[str, Any]], path: Path) -> int:
     count = 0
-    with path.open("w", encoding="utf-8") as file:
+    with path.open("wb") as file:
         for row in rows:
-            file.write(json.dumps(row, ensure_ascii=False) + "\n")
+            file.write(encode_line(row))
             count += 1
         file.flush()
         os.fsync(file.fileno())
@@ -125,27 +129,43 @@ def _write_parquet(rows: Iterator[dict[str, Any]], path: Path) -> int:
 
 def _flat(row: dict[str, Any]) -> dict[str, Any]:
     return {
-        "id": str(row["id"]),
+        "id": writable(str(row["id"])),
         "value": row["value"],
         "status": row["status"],
         "passed": row["passed"],
-        "note": row["note"],
+        "note": writable(row["note"]),
         "turns": None if row["turns"] is None else json.dumps(row["turns"]),
-        "parts": json.dumps(row["parts"], ensure_ascii=False),
-        "info": json.dumps(row["info"], ensure_ascii=False),
+        "parts": writable(json.dumps(row["parts"], ensure_ascii=False)),
+        "info": writable(json.dumps(row["info"], ensure_ascii=False)),
     }
 
 
-def _save_dataset(parquet: Path, target: Path) -> None:
+def _refuse_alike(ids: Iterable[Any], target: Path) -> None:
+    """In these kinds ids are text: 1 and "1" would become one."""
+    numbers = {str(one): one for one in ids if isinstance(one, int)}
+    alike = next((one for one in ids if isinstance(one, str) and one in numbers), None)
+    if alike is not None:
+        raise DataError(
+            f"the ids {numbers[alike]!r} and {alike!r} would be the same in {target}, where ids "
+            "are text; export to .jsonl"
+        )
+
+
+def _save_dataset(parquet: Path, target: Path, count: int) -> None:
     import datasets
 
     fresh = target.with_name(f".{target.name}.{os.getpid()}.folder")
     cache = target.with_name(f".{target.name}.{os.getpid()}.cache")
     try:
-        made = datasets.Dataset.from_parquet(str(parquet), cache_dir=str(cache))
+        if count:
+            made = datasets.Dataset.from_parquet(str(parquet), cache_dir=str(cache))
+        else:  # which from_parquet cannot read
+            import pyarrow.parquet as pq
+
+            made = datasets.Dataset(pq.read_table(parquet))
         if not isinstance(made, datasets.Dataset):
             raise DataError(f"{parquet} could not be read back as a dataset")
-        made.save_to_disk(str(fresh))
+        made.save_to_disk(str(fresh), num_shards=None if count else 1)
         if target.exists():
             shutil.rmtree(target)
         os.replace(fresh, target)

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from assay.errors import ConfigError, DataError
+from assay.errors import ConfigError, DataError, RewardError
 from assay.judges.batches import batches, group_batches
 from assay.judges.engines import Engine, InProcess
+from assay.judges.job_report import COUNTS, Report
 from assay.judges.manifest import Manifest, State, manifest_path, refuse_other
 from assay.judges.results import ResultFile, finished_rows
 from assay.judges.rows import BadRow, Row, RowSource
 from assay.judges.scoring import ErrorBudget
 from assay.judges.selection import Selection, Shard
 from assay.judges.summary import Summary
-from assay.reward import Reward
+from assay.reward import Reward, Score
 
 
 class Listener(Protocol):
@@ -35,56 +36,6 @@ class Listener(Protocol):
 
     def warned(self, text: str) -> None:
         """Something to know, not an error."""
-
-
-@dataclass(frozen=True)
-class Report:
-    """What a job did.
-
-    Attributes:
-        summary: Over all rows in the output.
-        selected: Rows that the job is about.
-        already: Rows that had results before.
-        written: Rows scored now.
-        bad: Rows that could not be used.
-        redone: Results removed in order to be made again.
-        seconds: Wall time by leaf path; the whole job under "".
-        stopped: Ended by the user before it was done.
-        problem: A leaf that failed too often over the whole of this run; empty where none did.
-        overspent: Ended because what the output's rows cost reached the job's `max_cost`.
-    """
-
-    summary: Summary
-    selected: int
-    already: int
-    written: int
-    bad: int
-    redone: int
-    seconds: Mapping[str, float]
-    stopped: bool
-    problem: str = ""
-    overspent: bool = False
-
-    @property
-    def waiting(self) -> int:
-        """Rows that are neither scored nor bad: an engine gave them back for a later run."""
-        left = self.selected - self.already - self.written - self.bad
-        return 0 if self.stopped else max(0, left)
-
-    def to_json(self) -> dict[str, Any]:
-        """For `--json`."""
-        counts = {name: getattr(self, name) for name in _COUNTS}
-        return counts | {
-            "stopped": self.stopped,
-            "problem": self.problem,
-            "overspent": self.overspent,
-            "waiting": self.waiting,
-            "seconds": dict(self.seconds),
-            "summary": self.summary.to_json(),
-        }
-
-
-_COUNTS = ("selected", "already", "written", "bad", "redone")
 
 
 @dataclass
@@ -196,7 +147,7 @@ class OfflineJob:
             finally:
                 run.seconds[""] = time.perf_counter() - start
                 report = run.report(redone, stopped=state == "stopped")
-                counts = {name: getattr(report, name) for name in _COUNTS}
+                counts = {name: getattr(report, name) for name in COUNTS}
                 replace(manifest, counts=counts, state=state).write(manifest_path(self.output))
         return report
 
@@ -289,21 +240,43 @@ class _Run:
                 before = self.summary.cost
                 for bad in found.bad:
                     job._complain(bad, self.listener)
-                self.budget.charge([score for _, score in found.scored])
-                rows = [{"id": row.id, **score.to_json()} for row, score in found.scored]
-                self.results.append(rows)
-                for output in rows:
-                    self.summary.add(output)
-                self.written += len(rows)
                 self.bad += len(found.bad)
+                try:
+                    self.budget.charge([score for _, score in found.scored])
+                except RewardError:
+                    self._write(self._intact(found.scored))  # they may have been paid for
+                    raise
+                self._write(found.scored)
                 for path, seconds in found.seconds.items():
                     self.seconds[path] = self.seconds.get(path, 0.0) + seconds
                 self.listener.advanced(len(batch), self.summary.cost - before)
+                left = self.selection.count - self.already - self.written - self.bad
+                if engine.takes_all and left > 0 and self._spent():
+                    self.overspent = True
+                    break
         except KeyboardInterrupt:
             return True
         finally:
             scores.close()
         return self.overspent
+
+    def _write(self, scored: Sequence[tuple[Row, Score]]) -> None:
+        rows = [{"id": row.id, **score.to_json()} for row, score in scored]
+        self.results.append(rows)
+        for output in rows:
+            self.summary.add(output)
+        self.written += len(rows)
+
+    def _intact(self, scored: Sequence[tuple[Row, Score]]) -> list[tuple[Row, Score]]:
+        """Rows (whole groups) without a failure; a resume makes the others."""
+        grouped = self.selection.source.grouped
+        units = [row.sample.group if grouped else row.line for row, _ in scored]
+        broken = {
+            unit
+            for unit, (_, score) in zip(units, scored, strict=True)
+            if has_failure(score.to_json())
+        }
+        return [one for unit, one in zip(units, scored, strict=True) if unit not in broken]
 
     def report(self, redone: int, *, stopped: bool) -> Report:
         """What was done so far."""
@@ -322,12 +295,15 @@ class _Run:
 
     def _until_spent(self) -> Iterator[list[Row]]:
         """Batches, until what came back has cost as much as the job may cost."""
-        most = self.job.max_cost
         for batch in self._batches():
-            if most is not None and self.summary.cost >= most:
+            if self._spent():
                 self.overspent = True
                 return
             yield batch
+
+    def _spent(self) -> bool:
+        """Whether the output's rows cost what they may."""
+        return self.job.max_cost is not None and self.summary.cost >= self.job.max_cost
 
     def _batches(self) -> Iterator[list[Row]]:
         rows = (row for row in self.selection.rows() if row.id not in self.done)

@@ -12,11 +12,12 @@ import multiprocessing
 import os
 import pickle
 import signal
-from collections.abc import Iterator, Sequence
+import threading
+from collections.abc import Iterator
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
-from typing import Any
+from typing import Any, ClassVar
 
 from assay.errors import AssayError, ConfigError, RewardError
 from assay.judges.engines import Scored
@@ -38,6 +39,8 @@ class Processes:
         gpus: Devices, dealt out in turn as each worker's CUDA_VISIBLE_DEVICES; empty: all workers
             see what this process sees.
     """
+
+    takes_all: ClassVar[bool] = False
 
     count: int
     gpus: tuple[str, ...] = ()
@@ -75,13 +78,23 @@ class Processes:
                 "are classes at module level that hold picklable settings"
             ) from error
         workers: list[_Worker] = []
-        try:
-            for number in range(self.count):
+
+        def staffed() -> Iterator[tuple[_Worker, list[Row]]]:
+            """A worker for each of the first batches: no more than there is work for."""
+            for number, batch in zip(range(self.count), batches, strict=False):
                 workers.append(_Worker(packed, self._gpu(number)))
-            yield from _deal(workers, batches)
+                yield workers[-1], batch
+
+        try:
+            yield from _deal(staffed(), batches)
         finally:
-            for worker in workers:
-                worker.end()
+            try:
+                for worker in workers:
+                    worker.end()
+            except BaseException:  # told to stop a second time
+                for worker in workers:
+                    worker.process.kill()
+                raise
 
     def _gpu(self, number: int) -> str | None:
         return self.gpus[number % len(self.gpus)] if self.gpus else None
@@ -174,13 +187,11 @@ class _Worker:
             self.process.join()
 
 
-def _deal(workers: Sequence[_Worker], batches: Iterator[list[Row]]) -> Scored:
+def _deal(staffed: Iterator[tuple[_Worker, list[Row]]], batches: Iterator[list[Row]]) -> Scored:
     busy: dict[Any, _Worker] = {}
-    for worker in workers:
-        batch = next(batches, None)
-        if batch is not None:
-            worker.give(batch)
-            busy[worker.pipe] = worker
+    for worker, first in staffed:
+        worker.give(first)
+        busy[worker.pipe] = worker
     while busy:
         for pipe in wait(list(busy)):
             worker = busy.pop(pipe)
@@ -199,6 +210,7 @@ def _serve(pipe: Connection, packed: bytes) -> None:
     """What a worker does: batches in, scores out, until the pipe closes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends us
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    threading.Thread(target=_end_with_parent, name="assay-parent", daemon=True).start()
     try:
         reward = pickle.loads(packed)
     except Exception as error:
@@ -220,4 +232,15 @@ def _serve(pipe: Connection, packed: bytes) -> None:
             pickle.loads(data)
         except Exception:
             data = pickle.dumps(RewardError(f"{type(answer).__name__}: {answer}"))
-        pipe.send_bytes(data)
+        try:
+            pipe.send_bytes(data)
+        except OSError:  # the job has gone
+            return
+
+
+def _end_with_parent() -> None:
+    """A job that is killed cannot end its workers, and a batch may take long."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)

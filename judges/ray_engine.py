@@ -3,7 +3,7 @@
 The driver reads the rows and makes batches, groups whole, so that no block ever splits a group;
 Ray Data streams the batches through a pool of actors that hold the reward, on any node. An actor
 or node that dies is replaced and its batches are scored again by Ray; the driver alone writes, each
-batch once.
+batch once. Where a job ends early, batches that actors are at just then are lost.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import importlib
 import pickle
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from assay.errors import AssayError, ConfigError, RewardError
 from assay.judges.engines import Scored
@@ -32,6 +32,8 @@ class RayData:
         gpus_per_actor: GPUs that an actor reserves; fractions share one.
         address: The cluster; None for the one that `ray.init()` finds or starts.
     """
+
+    takes_all: ClassVar[bool] = True
 
     actors: int | None = None
     cpus_per_actor: float = 1.0

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from assay.errors import ConfigError, DataError
+from assay.judges.strict_json import LONGEST_BITS
 from assay.messages import Sample
 
 #: A longer line is a bad row; memory stays bounded.
@@ -264,6 +265,10 @@ def _check_types(row: Mapping[str, Any], ids: Any) -> None:
     for name, value in (("id", own), ("uid", uid)):
         if value is not None and (isinstance(value, bool) or not isinstance(value, str | int)):
             raise DataError(f"`{name}` must be text or a whole number, got {_kind(value)}")
+        if isinstance(value, int) and value.bit_length() > LONGEST_BITS:
+            raise DataError(
+                f"`{name}` has {value.bit_length():,} bits, which few readers take; give it as text"
+            )
     if truncated is not None and truncated not in (0, 1):
         raise DataError(f"`truncated` must be true or false, got {_kind(truncated)}")
     if ids is not None and not (isinstance(ids, list) and all(type(token) is int for token in ids)):

@@ -13,7 +13,8 @@ from rich.console import Console
 
 from assay.errors import AssayError, ConfigError
 from assay.judges.export import export as write_export
-from assay.judges.offline import OfflineJob, Report
+from assay.judges.job_report import Report
+from assay.judges.offline import OfflineJob
 from assay.judges.plan import plan
 from assay.judges.plan_table import print_plan
 from assay.judges.progress import Terminal
@@ -46,13 +47,18 @@ def run(job: OfflineJob, *, json_file: Path | None, quiet: bool, export: Path | 
         with listener:
             report = job.run(listener)
     except KeyboardInterrupt:
-        print("assay: stopped before anything was scored", file=sys.stderr)
+        done = f"{listener.rows:,} rows were" if listener.rows else "nothing was"
+        print(
+            f"assay: stopped at once; {done} scored, and {job.output} can be continued with "
+            "--resume",
+            file=sys.stderr,
+        )
         return 1
     except (AssayError, OSError) as error:
         if listener.rows and not isinstance(error, ConfigError):
             print(
                 f"assay: what was scored so far is in {job.output}; mend the cause and continue "
-                "with the same command and --resume",
+                "with the same command and --resume, or --retry-failed where rows failed",
                 file=sys.stderr,
             )
         raise

@@ -22,6 +22,8 @@ from typing import Any
 
 DEPTH = 64
 LONGEST = 1000
+#: Python refuses to write much longer whole numbers, and few readers take them.
+LONGEST_BITS = 4096
 
 
 def encode_line(value: Any) -> bytes:
@@ -38,6 +40,15 @@ def encode_line(value: Any) -> bytes:
         return text.encode() + b"\n"
     except UnicodeEncodeError:  # a lone surrogate, which UTF-8 cannot hold: escaped instead
         return json.dumps(json.loads(text)).encode() + b"\n"
+
+
+def writable(text: str) -> str:
+    r"""`text` with lone surrogates, which UTF-8 cannot hold, written as `\uXXXX`.
+
+    >>> writable("caf\u00e9 \ud83d")
+    'café \\ud83d'
+    """
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def plain(value: Any, above: tuple[int, ...] = ()) -> Any:
@@ -91,5 +102,4 @@ def _real(value: float) -> float | str:
 
 
 def _whole(value: int) -> int | str:
-    # Python refuses to write more than 4300 digits, and few readers take them.
-    return value if value.bit_length() <= 4096 else hex(value)
+    return value if value.bit_length() <= LONGEST_BITS else hex(value)

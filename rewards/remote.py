@@ -8,17 +8,20 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from random import Random
 from typing import Any, Literal, TypeAlias
 
 from assay.errors import ConfigError, RewardError
 from assay.judges.batch_folder import BatchFolder, current_folder
+from assay.judges.retry import Retry, may_retry, retry_after_s
 from assay.messages import Sample
 from assay.rewards.chat_text import Rendered, chat_message, render_sample, tools_of
 from assay.rewards.pointwise import PointwiseScorer, PointwiseValue
 
 Route: TypeAlias = Literal["classify", "pooling", "score"]
 _ROUTES: tuple[Route, ...] = ("classify", "pooling", "score")
-_AGAIN = frozenset({408, 425, 429, 500, 502, 503, 504})
+#: A server may ask for a longer pause; no request waits longer.
+_LONGEST_WAIT_S = 60.0
 
 
 @dataclass(frozen=True)
@@ -155,7 +158,7 @@ class RemotePointwiseModel(PointwiseScorer):
         found = [folder.ask("/v1/score", body | named) for body in bodies]
         if any(one is None or one.status != 200 for one in found):
             raise RewardError(f"some scores are not in {folder.path} yet")
-        return [_rows(one.body, "the batch") for one in found if one is not None]
+        return [_rows(one.body, "the batch", 1) for one in found if one is not None]
 
     @property
     def _where(self) -> str:
@@ -195,27 +198,27 @@ class RemotePointwiseModel(PointwiseScorer):
 
         if self.model is not None:
             body = body | {"model": self.model}
-        problem = ""
-        for attempt in range(self.retries + 1):
-            if attempt:
-                time.sleep(min(0.2 * 2**attempt, 10.0))
+        count = len(body["input"]) if "input" in body else 1
+        retry, rng, problem = Retry(self.retries + 1, base_s=0.4, cap_s=10.0), Random(), ""
+        for tried in range(1, retry.attempts + 1):
+            wait_s = None
             try:
                 reply = client.post(self._where, json=body)
+                if reply.status_code == 200:
+                    return _rows(reply.content, self._where, count)
+                problem = f"HTTP {reply.status_code}: {reply.text[:200]}"
+                if not may_retry(reply.status_code):
+                    break
+                wait_s = retry_after_s(reply.headers.get("retry-after"))
             except httpx2.HTTPError as error:
                 problem = f"{type(error).__name__}: {error}"
-                continue
-            if reply.status_code in _AGAIN:
-                problem = f"HTTP {reply.status_code}: {reply.text[:200]}"
-                continue
-            if reply.status_code != 200:
-                raise RewardError(
-                    f"{self._where} refused the request with HTTP {reply.status_code}: "
-                    f"{reply.text[:300]}"
-                )
-            return _rows(reply.content, self._where)
+            except RewardError as error:  # an unreadable body may be readable next time
+                problem = str(error)
+            if tried < retry.attempts:
+                time.sleep(min(retry.wait_s(tried, rng, wait_s), _LONGEST_WAIT_S))
         raise RewardError(
-            f"no answer from {self._where} after {self.retries + 1} tries ({problem}); check that "
-            "the server runs and serves this route"
+            f"no scores from {self._where} after {tried} tries ({problem}); check that the server "
+            "runs and serves this route and model"
         )
 
     def _reduce(self, row: list[float]) -> float:
@@ -231,23 +234,28 @@ class RemotePointwiseModel(PointwiseScorer):
         return math.fsum(w * x for w, x in zip(self.label_weights, row, strict=True))
 
 
-def _rows(body: bytes, where: str) -> list[list[float]]:
+def _rows(body: bytes, where: str, count: int) -> list[list[float]]:
     """Numbers of every item of a reply, in the order of the request."""
     try:
         data = json.loads(body)["data"]
-        return [_numbers(item) for item in sorted(data, key=lambda item: item.get("index", 0))]
-    except (ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
+        rows = [_numbers(item) for item in sorted(data, key=lambda item: item.get("index", 0))]
+        places = [item["index"] for item in data if "index" in item]
+        if len(rows) != count or sorted(places) not in ([], list(range(count))):
+            raise ValueError(f"{len(rows)} items for {count} samples, with indices {places[:9]}")
+    except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError) as error:
         raise RewardError(
             f"{where} did not answer with scores ({type(error).__name__}: {error}): "
             f"{body[:200].decode('utf-8', 'replace')}"
         ) from None
+    return rows
 
 
 def _numbers(item: Mapping[str, Any]) -> list[float]:
-    found = next(item[key] for key in ("probs", "score", "data") if key in item)
-    if isinstance(found, Iterable):
-        values = list(found)
-        if isinstance(values[0], Iterable):  # one number a token: the last one is the score
-            values = list(values[-1])
-        return [float(value) for value in values]
-    return [float(found)]
+    found = item[next((key for key in ("probs", "score", "data") if key in item), "data")]
+    values = list(found) if isinstance(found, Iterable) else [found]
+    if isinstance(values[0], Iterable):  # one number a token: the last one is the score
+        values = list(values[-1])
+    numbers = [float(value) for value in values]
+    if not numbers or not all(map(math.isfinite, numbers)):
+        raise ValueError(f"no finite number in {numbers}")
+    return numbers

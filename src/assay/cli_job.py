@@ -148,6 +148,11 @@ def checked(options: JobOptions, parse_spec: Callable[[], object]) -> dict[str, 
         wrong_usage("--output must name a file: results are continued in it")
     if json_file is not None and json_file.resolve() in (output.resolve(), Path(input).resolve()):
         wrong_usage(f"--json {json_file} is the input or the output; give it another name")
+    if options.export is not None:
+        own = {"the input": Path(input), "the output": output, "the file of --json": json_file}
+        for what, path in own.items():
+            if path is not None and options.export.resolve() == path.resolve():
+                wrong_usage(f"--export {options.export} is {what}; give it another name")
     if options.max_cost == 0:
         wrong_usage("--max-cost must be above 0")
     if options.engine not in ("local", "ray", "openai-batch"):

@@ -158,3 +158,15 @@ def test_wrong_usage(tmp_path):
         ["--engine", "openai-batch", "--batch-folder", str(tmp_path), "--workers", "2"],
     ):
         assert CliRunner().invoke(app, [*words, *wrong]).exit_code == 2
+
+
+def test_texts_that_no_file_can_hold_are_asked_all_the_same(tmp_path):
+    folder = BatchFolder(tmp_path)
+    assert folder.ask("/v1/chat/completions", {"messages": "cut \ud83d"}) is None
+    folder.close(complete=True)
+    assert results(tmp_path / "requests.jsonl")[0]["body"] == {"messages": "cut ?"}
+    line = {"custom_id": "x", "response": {"status_code": 200, "body": {}}}
+    deep = json.dumps(line).replace("{}", "[" * 100_000 + "]" * 100_000)
+    (tmp_path / "results.jsonl").write_text(deep + "\n")
+    with pytest.raises(DataError, match="no result of a batch"):
+        BatchFolder(tmp_path)

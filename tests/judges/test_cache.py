@@ -120,6 +120,21 @@ def test_failures_and_abstentions_are_asked_again(judge: Longer, tmp_path: Path)
     assert judge.asked()[5:] == ["failed", "abstained", "failed"]
 
 
+def test_a_hit_costs_nothing_and_odd_evidence_breaks_nothing(tmp_path: Path) -> None:
+    class Priced(Judge):
+        def grade(self, items: Sequence[Item]) -> list[Grade]:
+            return [Grade(1.0, cost=0.5, info={"x": float(one.columns["x"])}) for one in items]
+
+        def fingerprint(self) -> str:
+            return "priced"
+
+    answer = as_messages("a", role="assistant")
+    item, odd = (Item((), answer, {"x": x}) for x in ("1", "inf"))
+    cached = Cached(Priced(), tmp_path / "scores")
+    assert [grade.cost for grade in cached.grade([item, item, odd])] == [0.5, 0.0, 0.5]
+    assert [grade.cost for grade in cached.grade([item, odd])] == [0.0, 0.5]
+
+
 def test_orders_compose(judge: Longer, tmp_path: Path) -> None:
     cached = BothOrders(Cached(judge, tmp_path / "scores"))
     (first,) = cached.compare([pair("aaa")])

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
+import time
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -48,6 +52,43 @@ def test_a_batch_that_kills_two_workers_ends_the_job(tmp_path):
     with pytest.raises(RewardError, match=r"2 worker processes died.*exit code 9.*lines 5 to 6"):
         run(tmp_path, toy_rewards.Deadly(), batch_size=2, engine=Processes(1))
     assert len(results(tmp_path / "out.jsonl")) == 4  # what was done before is there
+
+
+@pytest.mark.slow
+def test_workers_end_with_a_job_that_is_killed(tmp_path):
+    write_rows(tmp_path / "in.jsonl", 20)
+    (tmp_path / "asleep.py").write_text(
+        "import os, time\nfrom dataclasses import dataclass\nfrom assay.reward import Reward\n"
+        "@dataclass(frozen=True)\nclass Asleep(Reward):\n    name: str = 'asleep'\n"
+        "    def score(self, samples):\n"
+        "        open(f'{os.environ[\"MARKS\"]}/worker-{os.getpid()}', 'w').close()\n"
+        "        time.sleep(600)\nasleep = Asleep()\n"
+    )
+    words = [sys.executable, "-m", "assay", "score", "--reward", f"{tmp_path}/asleep.py:asleep"]
+    words += ["--input", f"{tmp_path}/in.jsonl", "--output", f"{tmp_path}/out.jsonl", "--quiet"]
+    job_itself = subprocess.Popen(
+        [*words, "--workers", "2", "--batch-size", "2"],
+        env={**os.environ, "MARKS": str(tmp_path)},
+    )
+    until(lambda: len(list(tmp_path.glob("worker-*"))) == 2)
+    job_itself.kill()
+    job_itself.wait()
+    workers = [int(path.name.removeprefix("worker-")) for path in tmp_path.glob("worker-*")]
+    until(lambda: not any(map(is_running, workers)))
+
+
+def until(holds):
+    end = time.monotonic() + 60
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def is_running(process):
+    try:
+        return Path(f"/proc/{process}/cmdline").read_bytes() != b""  # a zombie has none
+    except OSError:
+        return False
 
 
 def test_errors_come_home(tmp_path):

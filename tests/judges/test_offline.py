@@ -15,8 +15,10 @@ from typing import Any
 import pytest
 
 from assay.errors import ConfigError, DataError, RewardError
+from assay.judges.engines import InProcess
+from assay.judges.job_report import Report
 from assay.judges.manifest import manifest_path
-from assay.judges.offline import OfflineJob, Report
+from assay.judges.offline import OfflineJob
 from assay.judges.plan import plan
 from assay.judges.selection import Shard
 from assay.rewards import Reward, Sample, Score
@@ -506,7 +508,7 @@ def test_the_error_rate_is_a_share(tmp_path: Path, rate: float) -> None:
 def test_a_file_of_something_else_keeps_its_last_line(tmp_path: Path, force: bool) -> None:
     write_rows(tmp_path / "in.jsonl", 3)
     (tmp_path / "out.jsonl").write_text("my notes, without a newline")
-    with pytest.raises(ConfigError, match="does not end in a result"):
+    with pytest.raises(ConfigError, match="does not end in a row of this command"):
         run(tmp_path, resume=True, force=force)
     assert (tmp_path / "out.jsonl").read_text() == "my notes, without a newline"
 
@@ -525,3 +527,42 @@ def test_the_output_must_be_a_plain_file(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "out.jsonl")
     with pytest.raises(ConfigError, match="is no plain file"):
         run(tmp_path)
+
+
+@dataclass(frozen=True)
+class Priced(Reward):
+    """Costs 1 a row; fails on every row of `down` and after."""
+
+    name: str = "priced"
+    down: int = 10**9
+
+    def score(self, samples: Sequence[Sample]) -> list[Score]:
+        return [
+            Score.fail("down") if s.columns["n"] >= self.down else Score.of(1.0, info={"cost": 1.0})
+            for s in samples
+        ]
+
+
+class TakesAll:
+    """An engine that holds every batch before it scores the first."""
+
+    takes_all = True
+
+    def scores(self, reward, batches):
+        yield from InProcess(read_ahead=False).scores(reward, iter(list(batches)))
+
+
+def test_a_bound_on_spend_holds_where_the_engine_has_every_batch(tmp_path: Path) -> None:
+    write_rows(tmp_path / "in.jsonl", 20)
+    report = run(tmp_path, Priced(), batch_size=2, max_cost=5.0, engine=TakesAll())
+    assert (report.written, report.stopped, report.overspent) == (6, True, True)
+    report = run(tmp_path, Priced(), batch_size=2, max_cost=20.0, resume=True, engine=TakesAll())
+    assert (report.written, report.stopped, report.overspent) == (14, False, False)
+
+
+def test_what_was_paid_for_is_kept_when_too_much_fails(tmp_path: Path) -> None:
+    write_rows(tmp_path / "in.jsonl", 20)
+    with pytest.raises(RewardError, match="failed on 11 of the 20"):
+        run(tmp_path, Priced(down=9), batch_size=20)
+    rows = results(tmp_path / "out.jsonl")
+    assert sum(row["status"] == "scored" for row in rows) == 9

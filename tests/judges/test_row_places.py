@@ -1,4 +1,4 @@
-"""A row that cannot be judged is named by its place in the batch, whatever asks about parts of it."""
+"""A row that cannot be judged is named by its place in the batch, whoever asks about a part."""
 
 from __future__ import annotations
 
@@ -65,9 +65,9 @@ def test_rewards_that_compare() -> None:
         PairwiseReward(better).score(rows)
     assert error.value.index == 1
     rows = [
-        Sample.of("q", f"a{i % 2}", {"uid": str(i // 3), "gold": "" if i == 4 else "g"})
+        Sample.of("q", f"a{i % 2}", {"uid": str(i // 3), "gold": "" if i == 3 else "g"})
         for i in range(6)
     ]
     with pytest.raises(DataError) as error:
         TournamentReward(better).score(rows)
-    assert error.value.index == 4
+    assert error.value.index == 3

@@ -35,6 +35,7 @@ class Server(ThreadingHTTPServer):
         self.lock = threading.Lock()
         self.busy = 0  # so many requests are answered with 503 first
         self.bodies: list[dict[str, Any]] = []
+        self.canned: list[bytes] = []  # what is answered first, with 200
 
     @property
     def url(self) -> str:
@@ -54,6 +55,8 @@ class Handler(BaseHTTPRequestHandler):
             if self.server.busy:
                 self.server.busy -= 1
                 return self.reply(503, {"error": "overloaded"})
+            if self.server.canned:
+                return self.send(200, self.server.canned.pop())
         if body.get("model") == "unknown":
             return self.reply(404, {"error": "no such model"})
         if body.get("model") == "chatty":
@@ -83,7 +86,9 @@ class Handler(BaseHTTPRequestHandler):
         self.reply(200, {"object": "list", "data": data[::-1]})
 
     def reply(self, status: int, body: Any) -> None:
-        text = json.dumps(body).encode()
+        self.send(status, json.dumps(body).encode())
+
+    def send(self, status: int, text: bytes) -> None:
         self.send_response(status)
         self.send_header("Content-Length", str(len(text)))
         self.end_headers()
@@ -156,7 +161,29 @@ def test_a_refusal_and_a_strange_answer_say_what_came(server: Server) -> None:
     with pytest.raises(RewardError, match="HTTP 404: .*no such model"):
         RemotePointwiseModel(server.url, model="unknown").values(samples())
     with pytest.raises(RewardError, match="did not answer with scores .*choices"):
-        RemotePointwiseModel(server.url, model="chatty").values(samples())
+        RemotePointwiseModel(server.url, model="chatty", retries=0).values(samples())
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"data": [{"index": 0, "probs": [0.',
+        b'{"data": [{"index": 0}]}',
+        b'{"data": [{"index": 0, "probs": [NaN]}]}',
+        b'{"data": [{"index": 0, "probs": []}]}',
+        b'{"data": []}',
+        b'{"data": [{"index": 0, "probs": [1]}, {"index": 1, "probs": [2]}]}',
+        b'{"data": [{"index": 1, "probs": [1]}]}',
+        b"[" * 100_000,
+    ],
+)
+def test_an_unreadable_body_is_asked_for_again(server: Server, body: bytes) -> None:
+    good = RemotePointwiseModel(server.url).values(samples()[:1])
+    server.canned = [body]
+    assert RemotePointwiseModel(server.url).values(samples()[:1]) == good
+    server.canned = [body]
+    with pytest.raises(RewardError, match="after 1 tries .*did not answer with scores"):
+        RemotePointwiseModel(server.url, retries=0).values(samples()[:1])
 
 
 def test_a_dead_server_is_a_failure_of_ours() -> None:
