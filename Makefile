@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test test-slow lint system clean
+.PHONY: help demo miniature test test-slow lint system clean
 
 PYTHON ?= $(firstword $(foreach p,python3 python3.13 python3.12 python3.11,$(shell \
 	command -v $(p) >/dev/null 2>&1 && $(p) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $(p))) python3)
@@ -25,6 +25,15 @@ demo: ## Score HumanEval's solutions, and mutants of them, with the code reward
 	@$(BIN)/assay score --reward examples/code_reward.py:reward --input out/humaneval/rows.jsonl \
 		--output out/humaneval/scores.jsonl --json out/humaneval/summary.json
 	@$(BIN)/python examples/humaneval_report.py out/humaneval/rows.jsonl out/humaneval/scores.jsonl
+
+# What the short form leaves out: most steps of RL, and all but a few rollouts of each evaluation.
+SHORT_SETTINGS := defaults.rl.trl.max_steps=4 defaults.rl.trl.save_steps=4 \
+	evaluations.code.decoding.n=4 evaluations.names.decoding.n=2 evaluations.held-names.decoding.n=2
+
+miniature: ## Train a small model through every stage (SHORT=1: fewer steps); run it again to go on
+	@.ci/system miniature
+	@.ci/environment train
+	@$(BIN)/assay train tiny --output out/tiny$(if $(SHORT),-short) $(if $(SHORT),$(SHORT_SETTINGS:%=--set %))
 
 test: ## Run the tests (a few minutes)
 	@.ci/system test

@@ -28,13 +28,9 @@ CODE = (
     "distinct_values",
     "divisor_count",
     "prime_test",
-    "whole_root",
-    "last_digits",
-    "ones_up_to",
-    "pair_products",
 )
 #: How often each kind of program is fine-tuned on: mostly not optimal, so that RL has work.
-PROGRAMS = {"optimal": 2, "slow": 4, "wrong": 3, "broken": 1}
+PROGRAMS = {"optimal": 4, "slow": 8, "wrong": 6, "broken": 2}
 #: How often each kind of name is.
 NAMES = {"short": 2, "wordy": 3, "endless": 3, "empty": 1}
 #: Preferences between names, better first.
@@ -51,15 +47,14 @@ def prepare(folder: Path, seed: int) -> dict[str, Any]:
     code = [problems[uid] for uid in CODE]
     others = [problem for uid, problem in problems.items() if uid not in CODE]
     coins.shuffle(others)
-    named, held = [*code, *others[:14]], others[14:22]
-    chats = agent_conversations(tasks(96, seed))
+    named, held = [*code, *others[:4]], others[4:8]
+    chats = agent_conversations(tasks(32, seed))
     rows: list[dict[str, Any]] = [*program_rows(code), *name_rows(named)]
     plain = [row["prompt"] + row["completion"] for row in rows]
     draft = build_tokenizer(plain)  # renders the conversations that the real one is trained on
     shown = [draft.apply_chat_template(c["messages"], c["tools"], tokenize=False) for c in chats]
     tokenizer = build_tokenizer([*plain, *shown])
     rows += chats
-    coins.shuffle(rows)
     model = build_model(tokenizer, seed)
     model.save_pretrained(folder / "base")
     tokenizer.save_pretrained(folder / "base")
@@ -68,12 +63,12 @@ def prepare(folder: Path, seed: int) -> dict[str, Any]:
         "vocabulary": len(tokenizer),
     }
     files: dict[str, Iterable[Mapping[str, Any]]] = {
-        "sft": rows,
+        "sft": in_batches(rows, coins),
         "preferences": preference_rows([*named, *held], coins),
         "names": name_prompts(named),
         "held_names": name_prompts(held),
         "code": code_rows(code),
-        "agent": agent_rows(tasks(32, seed + 1)),
+        "agent": agent_rows(tasks(16, seed + 1)),
     }
     for name, content in files.items():
         lines = [json.dumps(row) + "\n" for row in content]
@@ -111,11 +106,10 @@ def program_rows(problems: Iterable[Problem]) -> list[dict[str, str]]:
 def names(problem: Problem) -> dict[str, str]:
     """One answer of each kind to the question what a problem is called."""
     name = problem.uid.replace("_", " ").capitalize() + "."
-    first = problem.statement.split(". ")[0] + "."
     return {
         "short": name,
-        "wordy": f"Well, this one could be called many things. {first} {name}",
-        "endless": " ".join([name] * 36),
+        "wordy": f"Well, it could be called many things, and I would say: {name}",
+        "endless": " ".join([name] * 16),
         "empty": "I do not know.",
     }
 
@@ -130,6 +124,29 @@ def name_rows(problems: Iterable[Problem]) -> list[dict[str, str]]:
     ]
 
 
+def in_batches(
+    rows: Iterable[dict[str, Any]], coins: random.Random, size: int = 4, passes: int = 4
+) -> list[dict[str, Any]]:
+    """Rows in the order of training: batches of like length, which need little padding, shuffled.
+
+    Args:
+        rows: Fine-tuning rows.
+        coins: Shuffle.
+        size: Rows a batch.
+        passes: How often the rows are shuffled anew before the order repeats.
+    """
+    found = []
+    for _ in range(passes):
+        ordered = list(rows)
+        coins.shuffle(ordered)
+        ordered.sort(key=lambda row: len(json.dumps(row)))
+        whole = len(ordered) - len(ordered) % size  # a short batch would shift all after it
+        batches = [ordered[i : i + size] for i in range(0, whole, size)]
+        coins.shuffle(batches)
+        found += [row for batch in batches for row in batch]
+    return found
+
+
 def preference_rows(problems: Iterable[Problem], coins: random.Random) -> list[dict[str, Any]]:
     """Pairs of names; endless ones of several lengths, as a cut rollout looks."""
     rows = []
@@ -139,7 +156,7 @@ def preference_rows(problems: Iterable[Problem], coins: random.Random) -> list[d
             pair = [answers[better], answers[worse]]
             if worse == "endless":
                 name = answers["short"]
-                pair[1] = " ".join([name] * coins.randint(3, 14))
+                pair[1] = " ".join([name] * coins.randint(3, 12))
             rows.append(
                 {
                     "prompt": [{"role": "user", "content": name_prompt(problem)}],
@@ -185,7 +202,7 @@ def code_prompt(problem: Problem) -> str:
 
 def name_prompt(problem: Problem) -> str:
     """What the policy is asked for a name."""
-    return "Name: " + problem.statement.split(". ")[0][:120]
+    return "Name: " + " ".join(problem.statement.split()[:8])
 
 
 def build_tokenizer(texts: Iterable[str], vocab_size: int = 768) -> Any:
@@ -222,9 +239,9 @@ def build_model(tokenizer: Any, seed: int) -> Any:
         LlamaConfig(
             vocab_size=len(tokenizer),
             hidden_size=128,
-            intermediate_size=448,
-            num_hidden_layers=5,
-            num_attention_heads=8,
+            intermediate_size=640,
+            num_hidden_layers=3,
+            num_attention_heads=4,
             num_key_value_heads=2,
             max_position_embeddings=1024,
             tie_word_embeddings=False,

@@ -13,7 +13,7 @@ from typing import Any
 
 from assay.policy.environments.table_task import TableTask
 
-ITEMS = ("apples", "bolts", "cups", "dates", "eggs", "forks", "grapes", "hats")
+ITEMS = ("apples", "bolts", "cups", "dates")
 LOOK = {
     "name": "look",
     "description": "Look at an item.",

@@ -181,5 +181,24 @@ def test_help_is_the_default() -> None:
     if make is None:
         pytest.skip("needs make")
     done = subprocess.run([make], cwd=ROOT, capture_output=True, text=True)
-    for target in ("demo", "test", "test-slow", "lint", "system", "clean"):
+    for target in ("demo", "miniature", "test", "test-slow", "lint", "system", "clean"):
         assert f"make {target} " in done.stdout
+
+
+@pytest.mark.parametrize(("short", "folder"), [("", "out/tiny"), ("1", "out/tiny-short")])
+def test_the_miniature_has_a_short_form_that_the_recipe_knows(short: str, folder: str) -> None:
+    from assay.policy.recipe import load_recipe
+
+    make = shutil.which("make")
+    if make is None:
+        pytest.skip("needs make")
+    done = subprocess.run(
+        [make, "-n", "miniature", f"SHORT={short}"], cwd=ROOT, capture_output=True, text=True
+    )
+    words = done.stdout.splitlines()[-1].split()
+    assert words[1:5] == ["train", "tiny", "--output", folder], done.stderr
+    overrides = [word for word in words[5:] if word != "--set"]
+    assert bool(overrides) is bool(short)
+    recipe = load_recipe("tiny", overrides)
+    steps = recipe.config(recipe.stage("pointwise-rl")).trl["max_steps"]
+    assert (steps == 4) is bool(short)

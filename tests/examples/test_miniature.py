@@ -13,6 +13,7 @@ from examples.miniature import (
     CODE,
     RANKS,
     code_rows,
+    in_batches,
     name_prompts,
     names,
     preference_rows,
@@ -51,6 +52,16 @@ def test_names_and_preferences() -> None:
     assert len(rows) == 3 * 6  # all pairs of four kinds
     assert all(row["chosen"] != row["rejected"] for row in rows)
     assert [row["reference"] for row in name_prompts(problems[:1])] == [answers["wordy"]]
+
+
+def test_batches_hold_rows_of_like_length_and_every_pass_holds_all() -> None:
+    rows = [{"text": "x" * number} for number in range(40)]
+    found = in_batches(rows, random.Random(0), size=4, passes=2)
+    lengths = [len(row["text"]) for row in found]
+    assert sorted(lengths[:40]) == sorted(lengths[40:]) == list(range(40))
+    assert lengths[:40] != lengths[40:]
+    assert all(max(b) - min(b) == 3 for b in (lengths[i : i + 4] for i in range(0, 80, 4)))
+    assert len(in_batches(rows[:6], random.Random(0), passes=1)) == 4  # no short batch
 
 
 @pytest.mark.parametrize(

@@ -223,8 +223,7 @@ def test_agentic_rl_with_replay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         assert entry["tools/call_frequency"] == 2 / 8  # two of the four looked, once each
         assert entry["tools/failure_frequency"] == 0
         assert entry["agentic/reward/agent/outcome/mean"] == 0.5  # those that looked are right
-        assert entry["agentic/reward/agent/turns/mean"] < 0  # nothing supports a guess
-        assert entry["turn_credit/failing"] > 0
+        assert entry["turn_credit/failing"] > 0  # nothing supports a guess
         assert entry["grad_norm"] > 0
 
 
