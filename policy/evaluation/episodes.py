@@ -85,7 +85,7 @@ def episode_figures(runs: Sequence[Mapping[str, Any]], ks: Sequence[int] = (1,))
             found.metrics[f"success, {label} turns"]["runs"] = len(inside)
         within = _means(
             known,
-            lambda run, high=high: float(run["passed"] and run["turns"] <= high),  # type: ignore[misc]
+            lambda run, high=high: float(run["passed"] and run["turns"] <= high),
         )
         found.add(f"success within {high} turns", within)
     return found

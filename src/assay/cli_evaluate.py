@@ -73,6 +73,9 @@ def evaluate(
         list[Path] | None,
         typer.Option(help="Earlier results to compare with; repeatable.", metavar="FOLDER"),
     ] = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="Draw the curves here: .svg, .png or .pdf.", metavar="FILE")
+    ] = None,
     json_file: Annotated[
         Path | None, typer.Option("--json", help="Write everything here.", metavar="FILE")
     ] = None,
@@ -130,6 +133,11 @@ def evaluate(
             calm_libraries()
     found = run_evaluation(Evaluation.of(**settings), tell=tell)
     print("\n".join(result_lines(found)))
+    if plot is not None:
+        from assay.policy.evaluation.curves import plot_results
+
+        if not plot_results(found, plot):
+            print("assay: nothing to draw: give several --k, budgets or samples", file=sys.stderr)
     compared = {}
     for folder in against or ():
         differences = compare_folders(folder, output)

@@ -200,10 +200,13 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         "assay.policy.evaluate.sampler_of", lambda *a, **k: Scripted(_right_half, name="m")
     )
     arguments = ["evaluate", "m", "--data", _sums(tmp_path), "--reward", MATCH, "--n", "4", "-q"]
-    arguments += ["--max-new-tokens", "64", "--output", str(tmp_path / "one")]
+    arguments += ["--max-new-tokens", "2", "--max-new-tokens", "64", "--k", "1", "--k", "4"]
+    arguments += ["--plot", str(tmp_path / "curves.svg"), "--output", str(tmp_path / "one")]
     first = CliRunner().invoke(app, arguments)
     assert first.exit_code == 0, first.output
     assert "pass@1" in first.output
+    drawn = (tmp_path / "curves.svg").read_text()
+    assert "best-of-N" in drawn and "pass@1 by budget" in drawn
     arguments[-1] = str(tmp_path / "two")
     file = tmp_path / "all.json"
     arguments += ["--against", str(tmp_path / "one"), "--json", str(file)]

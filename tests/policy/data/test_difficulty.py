@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -99,3 +100,27 @@ def test_files(tmp_path: Path) -> None:
     (tmp_path / "other.jsonl").write_text('{"id": "z", "status": "scored", "parts": {}}\n')
     with pytest.raises(DataError, match="no id of"):
         filter_files(tmp_path / "rows.jsonl", tmp_path / "other.jsonl", out)
+
+
+def short(score: Mapping[str, Any]) -> bool:
+    return float(score["value"]) < 0.5
+
+
+def test_the_command_takes_any_criterion(tmp_path: Path) -> None:
+    from typer.testing import CliRunner
+
+    from assay.cli import app
+    from assay.policy.data.row_files import write_rows
+
+    rollouts = [{"id": i, "uid": "p", "prompt": "?", "completion": "x"} for i in range(1, 3)]
+    scores = [{"id": i, "status": "scored", "value": i - 1, "parts": {}} for i in range(1, 3)]
+    write_rows(tmp_path / "r.jsonl", rollouts)
+    write_rows(tmp_path / "s.jsonl", scores)
+    arguments = ["data", "filter", "--rollouts", str(tmp_path / "r.jsonl"), "--n", "2"]
+    arguments += ["--scores", str(tmp_path / "s.jsonl"), "--output", str(tmp_path / "k.jsonl")]
+    arguments += ["--high", "1", "--criterion", "tests.policy.data.test_difficulty:short"]
+    done = CliRunner().invoke(app, arguments)
+    assert done.exit_code == 0, done.output
+    assert "kept: 1" in done.output  # one of two rollouts is short
+    wrong = CliRunner().invoke(app, [*arguments[:-1], "tests.policy.data.test_difficulty:SCORE"])
+    assert isinstance(wrong.exception, ConfigError)
