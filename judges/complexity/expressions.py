@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import math
-import operator
-from collections.abc import Callable
 from typing import Any, ClassVar
 
 from assay.judges.complexity import cost
+from assay.judges.complexity.arithmetic import folded, linear, power, quotient
 from assay.judges.complexity.calls import Calls
 from assay.judges.complexity.cost import ONE, Cost
 from assay.judges.complexity.ir import (
@@ -90,21 +88,6 @@ class Expressions(Calls):
         if value is not None:
             size = cost.plus(size, value.size)
         return size if size != ONE else self.fresh(test, "reach")
-
-    def harmonic(self, step: Node, bound: Cost) -> Cost | None:
-        """Trips of a loop whose step is the counter of a loop around it: n/1 + n/2 + ..."""
-        used = names_in(step)
-        for loop in reversed(self.loops):
-            if used & loop.targets and len(loop.count) == 1 and loop.count != ONE:
-                (term,) = loop.count
-                inverse = frozenset({tuple((n, -p, -q) for n, p, q in term)})
-                relative = cost.times(cost.times(bound, inverse), cost.log(bound))
-                return relative
-        for name in used:
-            value = self.lookup(name)
-            if value is None or value.kind != "num" or cost.is_constant(value.size):
-                return None
-        return None
 
     # -- leaves ---------------------------------------------------------------------------------
 
@@ -227,7 +210,7 @@ class Expressions(Calls):
     def arithmetic(self, sign: str, left: Value, right: Value, node: Operation) -> Value:
         """The size of a number."""
         if left.number is not None and right.number is not None:
-            return number(_folded(sign, left.number, right.number))
+            return number(folded(sign, left.number, right.number))
         if sign == "-":
             gap = self.gap(node.operands[1], node.operands[0])
             if gap is not None and cost.is_constant(gap):
@@ -236,7 +219,7 @@ class Expressions(Calls):
         if sign == "*":
             return Value("num", cost.times(left.size, right.size))
         if sign in ("/", "//"):
-            return Value("num", _quotient(left.size, right.size))
+            return Value("num", quotient(left.size, right.size))
         if sign == ">>":
             return Value("num", left.size)
         if sign in ("%", "&"):
@@ -247,14 +230,14 @@ class Expressions(Calls):
             return Value("num", cost.times(left.size, cost.exponential(right.size)))
         if sign == "**":
             if right.number is not None:
-                return Value("num", _power(left.size, right.number))
+                return Value("num", power(left.size, right.number))
             self.charge(cost.log(right.size), node.line, "raises to a power")
             return Value("num", cost.exponential(right.size))
         return Value("num", cost.plus(left.size, right.size))
 
     def gap(self, low: Node, high: Node) -> Cost | None:
         """Size of `high - low` where both are sums of the same names; else None."""
-        left, right = _linear(low), _linear(high)
+        left, right = linear(low), linear(high)
         if left is None or right is None:
             return None
         for name, factor in left.items():
@@ -340,63 +323,6 @@ class Expressions(Calls):
     def on_comprehension(self, node: Comprehension) -> Value:
         """A comprehension."""
         return self.comprehend(node, 0, Value("list", ONE, depth=len(self.stack)))
-
-
-_FOLDS: dict[str, Callable[[float, float], float]] = {
-    "+": operator.add,
-    "-": operator.sub,
-    "*": operator.mul,
-    "/": operator.truediv,
-    "//": operator.truediv,
-    "%": operator.mod,
-    "**": lambda left, right: float(left**right) if abs(right) < 400 else math.inf,
-    "<<": lambda left, right: left * 2.0**right if right < 400 else math.inf,
-    ">>": lambda left, right: left // 2.0**right,
-}
-
-
-def _folded(sign: str, left: float, right: float) -> float | None:
-    """The constant that an operation on constants gives, or None."""
-    fold = _FOLDS.get(sign)
-    try:
-        return fold(left, right) if fold is not None else None
-    except (ArithmeticError, TypeError, ValueError):
-        return None
-
-
-def _quotient(left: Cost, right: Cost) -> Cost:
-    if len(right) == 1 and len(left) == 1 and right != ONE:
-        (term,) = right
-        (above,) = left
-        if all(p > 0 for _, p, _ in term) and {n for n, _, _ in term} <= {n for n, _, _ in above}:
-            return cost.times(left, frozenset({tuple((n, -p, -q) for n, p, q in term)}))
-    return left
-
-
-def _power(size: Cost, exponent: float) -> Cost:
-    if exponent == 0.5:
-        return cost.root(size, 2.0)
-    result = ONE
-    for _ in range(min(max(int(exponent), 0), 4)):
-        result = cost.times(result, size)
-    return result
-
-
-def _linear(node: Node) -> dict[str, float] | None:
-    """Coefficients of names in a sum; the constant under the empty name."""
-    if type(node) is Num and node.value is not None:
-        return {"": node.value}
-    if type(node) is Name:
-        return {node.id: 1.0}
-    if type(node) is Operation and node.sign in ("+", "-") and len(node.operands) == 2:
-        left, right = _linear(node.operands[0]), _linear(node.operands[1])
-        if left is None or right is None:
-            return None
-        factor = 1.0 if node.sign == "+" else -1.0
-        for name, value in right.items():
-            left[name] = left.get(name, 0.0) + factor * value
-        return left
-    return None
 
 
 Expressions.readers = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from assay.judges.complexity import cost, library
-from assay.judges.complexity.cost import ONE
+from assay.judges.complexity.cost import ONE, Cost
 from assay.judges.complexity.ir import Call, Index, Member, Name, Node
 from assay.judges.complexity.machine import Machine
 from assay.judges.complexity.values import CHARACTER, CONSTANT, Value

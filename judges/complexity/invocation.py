@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from assay.judges.complexity import cost, library
-from assay.judges.complexity.constructions import Constructions
 from assay.judges.complexity.cost import ONE, ZERO, Cost
 from assay.judges.complexity.facts import function_facts
 from assay.judges.complexity.ir import Call, Function, New, Node
+from assay.judges.complexity.methods import Methods
 from assay.judges.complexity.recursion import Again, Frame, solve
 from assay.judges.complexity.traversal import key_of, names_in
 from assay.judges.complexity.values import CONSTANT, NONE, Value
@@ -17,7 +17,7 @@ _DEEPEST = 24
 _SCALARS = frozenset({"int", "long", "double", "float", "Integer", "Long", "BigInteger"})
 
 
-class Invocation(Constructions):
+class Invocation(Methods):
     """Calls of functions, methods and lambdas."""
 
     def __init__(self, language: str) -> None:

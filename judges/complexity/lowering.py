@@ -14,6 +14,7 @@ from assay.judges.complexity.ir import (
     Function,
     If,
     Index,
+    Items,
     Jump,
     Loop,
     Member,
@@ -126,6 +127,18 @@ class Lowering:
     def no_number(self, node: Tree) -> Node:
         """Lower nodes of the kind `no_number`."""
         return Num(None, self.line(node))
+
+    def truth(self, node: Tree) -> Node:
+        """Lower nodes of the kind `truth`."""
+        return Num(1.0, self.line(node))
+
+    def falsehood(self, node: Tree) -> Node:
+        """Lower nodes of the kind `falsehood`."""
+        return Num(0.0, self.line(node))
+
+    def literal(self, node: Tree) -> Node:
+        """Lower nodes of the kind `literal`."""
+        return Items("list", self.many(node.named_children), self.line(node))
 
     def text(self, node: Tree) -> Node:
         """Lower nodes of the kind `text`."""
@@ -253,7 +266,8 @@ class Lowering:
     def cases(self, test: Node, groups: list[tuple[bool, list[Node]]], line: int) -> Node:
         """A switch as a chain of branches; `groups` pairs whether a case is the default."""
         other: list[Node] = []
-        for default, body in reversed(groups):
+        for default, statements in reversed(groups):
+            body = [s for s in statements if not (isinstance(s, Jump) and s.kind == "break")]
             other = body if default and not other else [If(test, body, other, line)]
         return other[0] if len(other) == 1 else Block(other, line)
 

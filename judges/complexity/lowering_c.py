@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from assay.judges.complexity.declarations_c import CDeclarations, base_of
 from assay.judges.complexity.ir import (
     Assign,
     Block,
@@ -12,7 +13,6 @@ from assay.judges.complexity.ir import (
     ForEach,
     Index,
     Items,
-    Jump,
     Member,
     Name,
     New,
@@ -20,15 +20,11 @@ from assay.judges.complexity.ir import (
     Num,
     Operation,
 )
-from assay.judges.complexity.lowering import Lowering, class_of, function_of
+from assay.judges.complexity.lowering import class_of, function_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node as Tree
 
-_DECLARATORS = frozenset(
-    {"pointer_declarator", "reference_declarator", "parenthesized_declarator", "init_declarator",
-     "array_declarator", "function_declarator", "attributed_declarator"}
-)  # fmt: skip
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _PLACES = (Name, Index, Member)
 
@@ -43,7 +39,7 @@ def _reads(node: Tree, parts: list[Node]) -> bool:
     return parent.type in ("expression_statement", "comma_expression")
 
 
-class CLowering(Lowering):
+class CLowering(CDeclarations):
     """Handlers of the grammars of C and C++."""
 
     def aliases(self) -> dict[str, str]:
@@ -103,14 +99,6 @@ class CLowering(Lowering):
             "linkage_specification": "last",
         }
 
-    def truth(self, node: Tree) -> Node:
-        """Lower nodes of the kind `truth`."""
-        return Num(1.0, self.line(node))
-
-    def falsehood(self, node: Tree) -> Node:
-        """Lower nodes of the kind `falsehood`."""
-        return Num(0.0, self.line(node))
-
     def on_preproc_def(self, node: Tree) -> Node | None:
         """Lower `preproc_def`."""
         value = _COMMENT.sub("", self.spelling(node.child_by_field_name("value"))).strip()
@@ -166,7 +154,7 @@ class CLowering(Lowering):
         arguments = self.arguments(node.child_by_field_name("arguments"))
         line = self.line(node)
         if function is not None and function.type in ("primitive_type", "template_type"):
-            kind = _base(self.spelling(function))
+            kind = base_of(self.spelling(function))
             if function.type == "primitive_type":
                 return arguments[0] if arguments else Num(None, line)
             return New(kind, arguments, line)
@@ -174,7 +162,7 @@ class CLowering(Lowering):
 
     def on_compound_literal_expression(self, node: Tree) -> Node:
         """Lower `compound_literal_expression`."""
-        kind = _base(self.spelling(node.child_by_field_name("type")))
+        kind = base_of(self.spelling(node.child_by_field_name("type")))
         value = self.one(node.child_by_field_name("value"))
         items = value.items if isinstance(value, Items) else []
         return New(kind, items, self.line(node))
@@ -197,13 +185,9 @@ class CLowering(Lowering):
         """Lower `subscript_argument_list`."""
         return self.first(node)
 
-    def literal(self, node: Tree) -> Node:
-        """Lower nodes of the kind `literal`."""
-        return Items("list", self.many(node.named_children), self.line(node))
-
     def on_new_expression(self, node: Tree) -> Node:
         """Lower `new_expression`."""
-        kind = _base(self.spelling(node.child_by_field_name("type")))
+        kind = base_of(self.spelling(node.child_by_field_name("type")))
         sized = node.child_by_field_name("declarator")
         if sized is not None:
             return New(kind, [], self.line(node), sizes=[self.field(sized, "length")])
@@ -214,7 +198,7 @@ class CLowering(Lowering):
         declarator = node.child_by_field_name("declarator")
         parameters = declarator.child_by_field_name("parameters") if declarator else None
         body = self.body(node.child_by_field_name("body"))
-        return function_of("", self._parameters(parameters), body, self.line(node))
+        return function_of("", self.parameters(parameters), body, self.line(node))
 
     def on_function_definition(self, node: Tree) -> Node | None:
         """Lower `function_definition`."""
@@ -228,7 +212,7 @@ class CLowering(Lowering):
         name = self.spelling(declarator.child_by_field_name("declarator")).split("::")[-1]
         return function_of(
             name,
-            self._parameters(declarator.child_by_field_name("parameters")),
+            self.parameters(declarator.child_by_field_name("parameters")),
             lambda: self._statements(node),
             self.line(node),
             result=self.spelling(node.child_by_field_name("type")),
@@ -252,88 +236,6 @@ class CLowering(Lowering):
                     made.append(Assign(Name(self.spelling(parts[0]), line), values[0], line))
         return made
 
-    def _parameters(self, node: Tree | None) -> list[tuple[str, str]]:
-        found: list[tuple[str, str]] = []
-        for child in node.named_children if node is not None else ():
-            if child.type in ("parameter_declaration", "optional_parameter_declaration"):
-                kind = self.spelling(child.child_by_field_name("type"))
-                declarator = child.child_by_field_name("declarator")
-                name, depth = self._named(declarator)
-                if name:
-                    found.append((name, kind + "[]" * depth))
-        return found
-
-    def _named(self, node: Tree | None) -> tuple[str, int]:
-        """The name in a declarator, and how many array dimensions it has."""
-        depth = 0
-        while node is not None and node.type in _DECLARATORS:
-            depth += node.type in ("array_declarator", "pointer_declarator")
-            node = node.child_by_field_name("declarator") or (
-                node.named_children[-1] if node.named_children else None
-            )
-        return self.spelling(node), depth
-
-    def on_declaration(self, node: Tree) -> Node | None:
-        """Lower `declaration`."""
-        type_node = node.child_by_field_name("type")
-        kind = self.spelling(type_node)
-        made: list[Node] = []
-        if type_node is not None and type_node.type.endswith("_specifier"):
-            defined = self.one(type_node)
-            if defined is not None and type_node.child_by_field_name("body") is not None:
-                made.append(defined)
-        for child in node.children_by_field_name("declarator"):
-            if (one := self._declared(child, kind)) is not None:
-                made.append(one)
-        return made[0] if len(made) == 1 else Block(made, self.line(node))
-
-    def _declared(self, node: Tree, kind: str) -> Node | None:
-        line = self.line(node)
-        value: Node | None = None
-        if node.type == "init_declarator":
-            given = node.child_by_field_name("value")
-            value = self.one(given)
-            if given is not None and given.type == "argument_list":
-                value = New(_base(kind), self.arguments(given), line)
-            elif isinstance(value, Items) and _base(kind) != kind and len(value.items) < 1:
-                value = None
-            node = node.child_by_field_name("declarator") or node
-        sizes: list[Node] = []
-        while node.type in ("array_declarator", "pointer_declarator", "reference_declarator"):
-            if node.type == "array_declarator":
-                sizes.insert(0, self.field(node, "size"))
-            node = node.child_by_field_name("declarator") or node.named_children[-1]
-        if node.type == "function_declarator":  # `vector<int> v(n, 0)` reads as a function
-            return self._most_vexing(node, kind)
-        target = Name(self.spelling(node), line)
-        if sizes and value is None:
-            value = self._array(kind, sizes, line)
-        return Assign(target, value, line, "", kind)
-
-    def _array(self, kind: str, sizes: list[Node], line: int) -> Node:
-        return New(_base(kind), [], line, sizes=sizes)
-
-    def _most_vexing(self, node: Tree, kind: str) -> Node | None:
-        if "<" not in kind and _base(kind) != "string":
-            return None
-        line = self.line(node)
-        parameters = node.child_by_field_name("parameters")
-        arguments: list[Node] = []
-        for child in parameters.named_children if parameters is not None else ():
-            inner = child.child_by_field_name("type")
-            declarator = child.child_by_field_name("declarator")
-            if declarator is not None and declarator.type == "abstract_function_declarator":
-                given = declarator.child_by_field_name("parameters")
-                sizes = [
-                    Name(self.spelling(c.child_by_field_name("type")), line)
-                    for c in (given.named_children if given is not None else ())
-                ]
-                arguments.append(New(_base(self.spelling(inner)), list(sizes), line))
-            elif inner is not None:
-                arguments.append(Name(self.spelling(inner), line))
-        target = Name(self.spelling(node.child_by_field_name("declarator")), line)
-        return Assign(target, New(_base(kind), arguments, line), line, "", kind)
-
     def on_for_range_loop(self, node: Tree) -> Node:
         """Lower `for_range_loop`."""
         line = self.line(node)
@@ -342,7 +244,7 @@ class CLowering(Lowering):
         if declarator is not None and declarator.type == "structured_binding_declarator":
             target = Items("tuple", self.many(declarator.named_children), line)
         else:
-            target = Name(self._named(declarator)[0], line)
+            target = Name(self.named(declarator)[0], line)
         body = self.body(node.child_by_field_name("body"))
         return ForEach(target, self.field(node, "right"), body, line)
 
@@ -365,17 +267,8 @@ class CLowering(Lowering):
             if child.type == "case_statement":
                 value = child.child_by_field_name("value")
                 rest = [c for c in child.named_children if value is None or c.id != value.id]
-                parts = [
-                    made
-                    for made in self.many(rest)
-                    if not (isinstance(made, Jump) and made.kind == "break")
-                ]
-                groups.append((value is None, parts))
+                groups.append((value is None, self.many(rest)))
         return self.cases(self.field(node, "condition"), groups, self.line(node))
-
-
-def _base(kind: str) -> str:
-    return kind.split("<")[0].split("::")[-1].strip("&* ").removeprefix("const ").strip()
 
 
 def _chain(node: Operation) -> tuple[Node, list[Node]]:

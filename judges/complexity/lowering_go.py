@@ -11,7 +11,6 @@ from assay.judges.complexity.ir import (
     ForEach,
     Index,
     Items,
-    Jump,
     Loop,
     Member,
     Name,
@@ -70,14 +69,6 @@ class GoLowering(Lowering):
             "array_type": "nothing",
             "type_identifier": "nothing",
         }
-
-    def truth(self, node: Tree) -> Node:
-        """Lower nodes of the kind `truth`."""
-        return Num(1.0, self.line(node))
-
-    def falsehood(self, node: Tree) -> Node:
-        """Lower nodes of the kind `falsehood`."""
-        return Num(0.0, self.line(node))
 
     def on_unary_expression(self, node: Tree) -> Node | None:
         """Lower `unary_expression`."""
@@ -210,7 +201,6 @@ class GoLowering(Lowering):
                 parts: list[Node] = []
                 for made in self.many(rest):
                     parts.extend(made.items if type(made) is Block else [made])
-                parts = [m for m in parts if not (isinstance(m, Jump) and m.kind == "break")]
                 groups.append((child.type == "default_case", parts))
         tested = self.one(node.child_by_field_name("value"))
         return self.cases(tested or Num(None, self.line(node)), groups, self.line(node))

@@ -11,7 +11,6 @@ from assay.judges.complexity.ir import (
     ForEach,
     Function,
     Index,
-    Items,
     Jump,
     Member,
     Name,
@@ -83,14 +82,6 @@ class JavaLowering(Lowering):
             "annotation": "nothing",
         }
 
-    def truth(self, node: Tree) -> Node:
-        """Lower nodes of the kind `truth`."""
-        return Num(1.0, self.line(node))
-
-    def falsehood(self, node: Tree) -> Node:
-        """Lower nodes of the kind `falsehood`."""
-        return Num(0.0, self.line(node))
-
     def variables(self, node: Tree) -> Node:
         """Lower nodes of the kind `variables`."""
         kind = self.spelling(node.child_by_field_name("type"))
@@ -153,10 +144,6 @@ class JavaLowering(Lowering):
     def on_instanceof_expression(self, node: Tree) -> Node:
         """Lower `instanceof_expression`."""
         return Block([self.field(node, "left"), Num(None, self.line(node))], self.line(node))
-
-    def literal(self, node: Tree) -> Node:
-        """Lower nodes of the kind `literal`."""
-        return Items("list", self.many(node.named_children), self.line(node))
 
     def on_array_creation_expression(self, node: Tree) -> Node:
         """Lower `array_creation_expression`."""
@@ -262,10 +249,5 @@ class JavaLowering(Lowering):
             labels = [c for c in child.named_children if c.type == "switch_label"]
             rest = [c for c in child.named_children if c.type != "switch_label"]
             default = any(c.named_child_count == 0 for c in labels)
-            statements = [
-                made
-                for made in self.many(rest)
-                if not (isinstance(made, Jump) and made.kind == "break")
-            ]
-            groups.append((default, statements))
+            groups.append((default, self.many(rest)))
         return self.cases(self.field(node, "condition"), groups, self.line(node))

@@ -84,14 +84,6 @@ class JavaScriptLowering(Lowering):
         """Lower `number`."""
         return self.number(node)
 
-    def truth(self, node: Tree) -> Node:
-        """Lower nodes of the kind `truth`."""
-        return Num(1.0, self.line(node))
-
-    def falsehood(self, node: Tree) -> Node:
-        """Lower nodes of the kind `falsehood`."""
-        return Num(0.0, self.line(node))
-
     def as_list(self, node: Tree) -> Node:
         """Lower nodes of the kind `as_list`."""
         return Items("list", self.many(node.named_children), self.line(node))
@@ -194,11 +186,7 @@ class JavaScriptLowering(Lowering):
         groups = []
         body = node.child_by_field_name("body")
         for child in body.named_children if body is not None else ():
-            parts = [
-                made
-                for made in self.many(child.children_by_field_name("body"))
-                if not (isinstance(made, Jump) and made.kind == "break")
-            ]
+            parts = self.many(child.children_by_field_name("body"))
             groups.append((child.type == "switch_default", parts))
         return self.cases(self.field(node, "value"), groups, self.line(node))
 

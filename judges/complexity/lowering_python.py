@@ -89,14 +89,6 @@ class PythonLowering(Lowering):
         """Lower nodes of the kind `imports`."""
         return None
 
-    def truth(self, node: Tree) -> Node:
-        """Lower nodes of the kind `truth`."""
-        return Num(1.0, self.line(node))
-
-    def falsehood(self, node: Tree) -> Node:
-        """Lower nodes of the kind `falsehood`."""
-        return Num(0.0, self.line(node))
-
     def negation(self, node: Tree) -> Node | None:
         """Lower nodes of the kind `negation`."""
         return self.unary(node)

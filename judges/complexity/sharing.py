@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from assay.judges.complexity.facts import Change, changes_of
+from assay.judges.complexity.changes import Change, changes_of
 from assay.judges.complexity.ir import Assign, Call, If, Loop, Member, Name, Node, Num, Operation
 from assay.judges.complexity.library import PUTS, TAKES
 from assay.judges.complexity.traversal import key_of, names_in, walk

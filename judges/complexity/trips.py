@@ -3,59 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from assay.judges.complexity import cost
+from assay.judges.complexity.changes import Change, change_of
 from assay.judges.complexity.cost import ONE, Cost
-from assay.judges.complexity.facts import Change, LoopFacts, change_of
-from assay.judges.complexity.ir import (
-    Assign,
-    Call,
-    ForEach,
-    Index,
-    Loop,
-    Member,
-    Name,
-    Node,
-    Num,
-    Operation,
-)
-from assay.judges.complexity.library import PUTS
+from assay.judges.complexity.facts import LoopFacts
+from assay.judges.complexity.ir import Assign, Call, Index, Loop, Member, Name, Node, Operation
 from assay.judges.complexity.sharing import carried
 from assay.judges.complexity.traversal import key_of, names_in, walk
 from assay.judges.complexity.values import Value
+from assay.judges.complexity.worklists import Trips, bisection, emptied, emptying, layer_of
 
 if TYPE_CHECKING:
-    from assay.judges.complexity.interpreter import Interpreter
+    from assay.judges.complexity.loops import Loops
 
 _COMPARES = frozenset({"<", "<=", ">", ">=", "!=", "=="})
 
 
-@dataclass(slots=True)
-class Trips:
-    """A count of iterations.
-
-    Attributes:
-        count: How often the body runs.
-        why: For the evidence.
-        advancing: A name that only moves on, so that loops around that do not reset it share the
-            count; or nothing.
-        sure: In [0, 1].
-        graph: The loop empties a collection that it also fills.
-        layer: The collection of one layer of a search, which a loop inside goes through.
-    """
-
-    count: Cost
-    why: str
-    advancing: str = ""
-    sure: float = 1.0
-    graph: bool = False
-    layer: str = ""
-
-
-def trips_of(loop: Loop, facts: LoopFacts, run: Interpreter) -> Trips:
+def trips_of(loop: Loop, facts: LoopFacts, run: Loops) -> Trips:
     """The trips of a loop, before its body is read."""
     if facts.once:
         return Trips(ONE, "leaves at the end of its first run")
@@ -85,7 +51,7 @@ def trips_of(loop: Loop, facts: LoopFacts, run: Interpreter) -> Trips:
     return Trips(run.fresh(loop, "unknown"), "bound not understood, taken as linear", sure=0.4)
 
 
-def _indexing(loop: Loop, facts: LoopFacts, run: Interpreter) -> list[Trips]:
+def _indexing(loop: Loop, facts: LoopFacts, run: Loops) -> list[Trips]:
     """A counter that every run moves on, and that indexes a collection, stays within it."""
     found: list[Trips] = []
     for node in loop.body:
@@ -110,7 +76,7 @@ def _reads_line(change: Change) -> bool:
     )  # fmt: skip
 
 
-def _is_read(change: Change, run: Interpreter) -> bool:
+def _is_read(change: Change, run: Loops) -> bool:
     """Whether a name gets something from the input, perhaps through a function that reads."""
     if change.kind == "read":
         return True
@@ -120,7 +86,7 @@ def _is_read(change: Change, run: Interpreter) -> bool:
     )
 
 
-def _conjuncts(test: Node, holds: bool, facts: LoopFacts, run: Interpreter) -> list[Trips]:
+def _conjuncts(test: Node, holds: bool, facts: LoopFacts, run: Loops) -> list[Trips]:
     """Bounds from a condition that must hold (or fail) for the loop to go on."""
     if type(test) is Operation:
         if test.sign == "not":
@@ -139,87 +105,21 @@ def _conjuncts(test: Node, holds: bool, facts: LoopFacts, run: Interpreter) -> l
     return _atom(test, holds, facts, run)
 
 
-def _atom(test: Node, holds: bool, facts: LoopFacts, run: Interpreter) -> list[Trips]:
-    collection = _emptied(test, facts)
+def _atom(test: Node, holds: bool, facts: LoopFacts, run: Loops) -> list[Trips]:
+    collection = emptied(test, facts)
     if collection:
-        return [_emptying(collection, facts, run)]
+        return [emptying(collection, facts, run)]
     names = [name for name in sorted(names_in(test)) if name in facts.changes]
     if not names:
         return []
-    if (found := _bisection(test, names, facts, run)) is not None:
+    if (found := bisection(test, names, facts, run)) is not None:
         return [found]
     names = [name for name in names if name.strip(".")]
     results = [_by_change(test, name, facts, run) for name in names]
     return [trip for trip in results if trip is not None]
 
 
-def _emptied(test: Node, facts: LoopFacts) -> str:
-    """The collection whose size a condition tests and that the body takes from."""
-    for part in walk([test]):
-        name = key_of(part)
-        if name and name in facts.takes:
-            return name
-    return ""
-
-
-def _emptying(name: str, facts: LoopFacts, run: Interpreter) -> Trips:
-    value = run.lookup(name)
-    size = value.size if value is not None and value.is_collection else ONE
-    if name not in facts.puts:
-        if value is None or cost.is_constant(size):
-            size = run.universe()
-        return Trips(size, "takes from a collection until it is empty", name)
-    return Trips(
-        cost.plus(run.universe(), size), "visits what it puts in a queue or stack", name, 0.8, True
-    )
-
-
-def _bisection(test: Node, names: list[str], facts: LoopFacts, run: Interpreter) -> Trips | None:
-    """Two ends of which one is set to what lies half-way between them."""
-    halves: set[str] = set()
-    for name, changes in facts.changes.items():
-        for change in changes:
-            value = change.value
-            if value is None or change.kind not in ("set", "div", "grow"):
-                continue
-            for part in walk([value]):
-                if type(part) is Operation and part.sign in ("/", "//", ">>", "*"):
-                    inside = names_in(part)
-                    if len(inside & facts.changes.keys()) >= 2 and _halves(part):
-                        halves.add(name)
-    if not halves:
-        return None
-    ends = [
-        name
-        for name in names
-        if any(
-            c.value is not None and (names_in(c.value) & halves or name in halves)
-            for c in facts.changes[name]
-        )
-    ]
-    if not ends:
-        return None
-    size = ONE
-    for name in names:
-        if (end := run.lookup(name)) is not None:
-            size = cost.plus(size, end.size)
-    for part in walk([test]):
-        if type(part) is Name and (end := run.lookup(part.id)) is not None:
-            size = cost.plus(size, end.size)
-    if cost.is_constant(size):
-        return Trips(run.bisected(size), "halves a range of numbers", sure=0.8)
-    return Trips(cost.log(size), "halves a range")
-
-
-def _halves(part: Operation) -> bool:
-    right = part.operands[-1]
-    value = right.value if type(right) is Num else None
-    if part.sign == ">>":
-        return value == 1
-    return value in (2, 3, 0.5)
-
-
-def _goes_on(name: str, changes: list[Change], run: Interpreter) -> bool:
+def _goes_on(name: str, changes: list[Change], run: Loops) -> bool:
     """Whether a counter is only set to where a sweep inside the loop has come."""
     if run.reading_loop is None or any(
         change.kind not in ("set", "up", "grow") for change in changes
@@ -241,7 +141,7 @@ _RANK = {
 }  # fmt: skip
 
 
-def _by_change(test: Node, name: str, facts: LoopFacts, run: Interpreter) -> Trips | None:
+def _by_change(test: Node, name: str, facts: LoopFacts, run: Loops) -> Trips | None:
     changes = facts.changes[name]
     kinds = {change.kind for change in changes}
     if kinds <= {"read", "set"} and any(_is_read(change, run) for change in changes):
@@ -249,7 +149,7 @@ def _by_change(test: Node, name: str, facts: LoopFacts, run: Interpreter) -> Tri
         if lines:
             return Trips(run.fresh(test, "lines"), "runs over the lines of the input", sure=0.7)
         return Trips(ONE, "reads one token", sure=0.8)
-    if (layer := _layer(name, changes, facts, run)) is not None:
+    if (layer := layer_of(name, changes, facts, run)) is not None:
         return layer
     if _goes_on(name, changes, run):
         return Trips(_other_side(test, name, run), "goes on where an inner loop stopped", name)
@@ -301,47 +201,14 @@ def _resolved(change: Change, name: str, facts: LoopFacts) -> Change:
     return change
 
 
-def _passes(part: Node, name: str, following: Sequence[Node | None]) -> bool:
-    """Whether a loop over a collection puts its own elements into the one that follows it."""
-    return (
-        type(part) is ForEach
-        and key_of(part.over) == name
-        and any(
-            type(call) is Call
-            and type(call.callee) is Member
-            and call.callee.name in PUTS
-            and key_of(call.callee.owner) in {key_of(one) for one in following}
-            and bool(call.arguments)
-            and key_of(call.arguments[0]) in names_in(part.target)
-            for call in walk(part.body)
-        )
-    )
-
-
-def _layer(name: str, changes: list[Change], facts: LoopFacts, run: Interpreter) -> Trips | None:
-    """`while layer: following = []; for x in layer: ...; layer = following`."""
-    values = [c.value for c in changes]
-    if not all(type(v) is Name and v.id in facts.puts for v in values):
-        return None
-    value = run.lookup(name)
-    if value is None or not value.is_collection:
-        return None
-    body = run.reading_loop.body if run.reading_loop is not None else []
-    if any(_passes(part, name, values) for part in walk(body)):
-        size = value.size if not cost.is_constant(value.size) else run.universe()
-        return Trips(size, "goes through what is left", "", 0.7)
-    size = cost.plus(run.universe(), value.size)
-    return Trips(size, "visits layer by layer", "", 0.8, True, name)
-
-
 def _growing(
-    change: Change, name: str, bound: Cost, advancing: str, facts: LoopFacts, run: Interpreter
+    change: Change, name: str, bound: Cost, advancing: str, facts: LoopFacts, run: Loops
 ) -> Trips:
     return _stepped(change, bound, "counts up to its bound", advancing, facts, run)
 
 
 def _stepped(
-    change: Change, bound: Cost, why: str, advancing: str, facts: LoopFacts, run: Interpreter
+    change: Change, bound: Cost, why: str, advancing: str, facts: LoopFacts, run: Loops
 ) -> Trips:
     if change.kind in ("grow", "shrink") and change.value is not None:
         indexed = {n for p in walk([change.value]) if type(p) is Index for n in names_in(p)}
@@ -360,7 +227,7 @@ def _stepped(
     return Trips(bound, why, advancing)
 
 
-def _exponential(value: Node, facts: LoopFacts, run: Interpreter) -> bool:
+def _exponential(value: Node, facts: LoopFacts, run: Loops) -> bool:
     """Whether a step holds a counter of the loop in an exponent, perhaps through a local."""
     values = [value]
     for name in names_in(value):
@@ -375,7 +242,7 @@ def _by_setting(
     changes: list[Change],
     start: Cost,
     bound: Cost,
-    run: Interpreter,
+    run: Loops,
 ) -> Trips | None:
     size = cost.plus(start, bound)
     if cost.is_constant(size):
@@ -383,7 +250,7 @@ def _by_setting(
     return Trips(size, "is set anew each time; taken as linear", "", 0.5)
 
 
-def _chasing(test: Node, name: str, run: Interpreter) -> Trips:
+def _chasing(test: Node, name: str, run: Loops) -> Trips:
     """`x = parent[x]` until a root: a union-find is almost constant, a chain is linear."""
     for part in walk([test]):
         if type(part) is Index and name in names_in(part.at):
@@ -391,7 +258,7 @@ def _chasing(test: Node, name: str, run: Interpreter) -> Trips:
     return Trips(run.universe(), "follows links", name, 0.6)
 
 
-def _other_side(test: Node, name: str, run: Interpreter) -> Cost:
+def _other_side(test: Node, name: str, run: Loops) -> Cost:
     """What bounds a name in a comparison, with roots and logarithms undone."""
     if type(test) is not Operation or test.sign not in _COMPARES or len(test.operands) != 2:
         return run.reach(test, name)
