@@ -113,7 +113,7 @@ def row_text(row: Mapping[str, Any], compare: str = "prompt", place: int = 0) ->
     r"""The text of a row: what users wrote, or everything said but system prompts and tool results.
 
     >>> row_text({"prompt": "Add 2 and 2.", "completion": "4"}, "all")
-    'Add 2 and 2.\\n4'
+    'Add 2 and 2.\n4'
 
     Raises:
         DataError: Neither `prompt`, `messages`, `conversations`, `question` nor `text`.

@@ -162,8 +162,8 @@ def _vote(
 def answer_key(row: Mapping[str, Any]) -> str | None:
     """The final answer in a form in which equal ones are equal; None where nothing was said.
 
-    >>> answer_key({"completion": "So it is 4.  Final answer: **42**"})
-    '42'
+    >>> answer_key({"completion": "**42**"}), answer_key({"completion": ""})
+    ('42', None)
     """
     from assay.rewards.answer_forms import final_answer_text, normalised
 
