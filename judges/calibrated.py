@@ -56,6 +56,8 @@ class Calibrated(Judge):
     judge: Judge
     calibrator: Any
 
+    __hash__ = None  # type: ignore[assignment]
+
     def __post_init__(self) -> None:
         if not isinstance(self.judge, Judge):
             raise ConfigError(
@@ -68,6 +70,11 @@ class Calibrated(Judge):
                 "Calibrated.calibrator must be a fitted object with predict(), got "
                 f"{type(self.calibrator).__name__}"
             )
+
+    @property
+    def columns(self) -> frozenset[str] | None:
+        """What the judge reads."""
+        return self.judge.columns
 
     def compare(self, pairs: Sequence[Pair]) -> list[Verdict]:
         """The judge's verdicts, calibrated."""

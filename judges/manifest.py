@@ -84,6 +84,8 @@ def refuse_other(output: Path, planned: Manifest) -> None:
     path = manifest_path(output)
     try:
         found = json.loads(path.read_text())
+        if not isinstance(found, dict):
+            raise ValueError(f"it holds no object but {found!r:.40}")
     except FileNotFoundError:
         raise ConfigError(
             f"{output} has no {path.name}, so what made it is unknown; give another --output, or "

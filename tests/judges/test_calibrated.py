@@ -87,6 +87,8 @@ def test_grades() -> None:
 
 def test_it_is_a_judge_for_both_orders_and_for_rewards() -> None:
     class First(Judge):
+        columns = frozenset({"gold"})
+
         def compare(self, pairs: Sequence[Pair]) -> list[Verdict]:
             return [Verdict("A", 0.9) for _ in pairs]
 
@@ -95,6 +97,7 @@ def test_it_is_a_judge_for_both_orders_and_for_rewards() -> None:
 
     (verdict,) = BothOrders(Calibrated(First(), TemperatureScaling(2.0))).compare([PAIR])
     assert (verdict.p_a, verdict.order_gap) == (0.5, pytest.approx(0.5))  # .75 + .75 - 1
+    assert Calibrated(First(), TemperatureScaling(2.0)).columns == {"gold"}
     outside = Calibrated(Says(Verdict("A", 0.9, 0.1)), TemperatureScaling(2.0))
     reward = PairwiseReward(outside, mode="soft")
     (value,) = reward(completions=["x"], prompts=["p"], reference=["y"])

@@ -243,6 +243,10 @@ def test_resume_without_a_manifest_is_refused(tmp_path: Path) -> None:
     manifest_path(tmp_path / "out.jsonl").unlink()
     with pytest.raises(ConfigError, match=r"has no out\.jsonl\.manifest\.json"):
         run(tmp_path, resume=True)
+    for damaged in ("[]", '{"reward": '):
+        manifest_path(tmp_path / "out.jsonl").write_text(damaged)
+        with pytest.raises(ConfigError, match="cannot read .*continue with --force"):
+            run(tmp_path, resume=True)
 
 
 def test_the_output_cannot_be_the_input(tmp_path: Path) -> None:
