@@ -43,8 +43,16 @@ def confusion_table(
         )
     pairs = [(_plain(a), _plain(b)) for a, b in zip(first, second, strict=True)]
     pairs = [(a, b) for a, b in pairs if a is not None and b is not None]
-    found = {value for pair in pairs for value in pair}
-    names = sorted(found) if categories is None else [_plain(c) for c in categories]
+    try:
+        found = {value for pair in pairs for value in pair}
+        names = sorted(found) if categories is None else [_plain(c) for c in categories]
+    except TypeError:
+        raise DataError(
+            "ratings must be words or numbers, and of one kind to have an order, got "
+            f"{pairs[0]!r:.60} among others; give `categories`"
+        ) from None
+    if len(set(names)) < len(names):
+        raise DataError(f"categories must differ, got {names!r:.120}; name each once")
     if not found <= set(names):
         raise DataError(
             f"ratings must be one of {names}, got {sorted(map(str, found - set(names)))[:5]}; add "
@@ -128,7 +136,10 @@ def gwet_ac1(table: ArrayLike) -> float:
 
 
 def _table(table: ArrayLike) -> FloatArray:
-    counts = np.asarray(table, dtype=np.float64)
+    try:
+        counts = np.asarray(table, dtype=np.float64)
+    except (TypeError, ValueError):
+        counts = np.empty(0)
     square = counts.ndim == 2 and counts.shape[0] == counts.shape[1]
     if not square or not np.isfinite(counts).all() or (counts < 0).any():
         raise DataError(

@@ -61,7 +61,10 @@ def group_codes(what: str, groups: Sequence[Any] | NDArray[Any] | None, size: in
     """
     if groups is None:
         return np.arange(size, dtype=np.int64)
-    array = np.asarray(groups)
+    try:
+        array = np.asarray(groups)
+    except ValueError:  # lists of different lengths
+        array = np.empty((0, 0))
     if array.ndim != 1 or len(array) != size:
         raise DataError(f"{what} must have {size} values, got shape {array.shape}; one per row")
     if array.dtype == object:

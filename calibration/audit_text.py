@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 
-from assay.calibration.verdict_audit import JudgeAudit
 from assay.calibration.intervals import Interval
+from assay.calibration.verdict_audit import JudgeAudit
+from assay.calibration.verdict_codes import MISSING
 
 
 def sentences(audit: JudgeAudit) -> list[str]:
@@ -22,9 +23,13 @@ def sentences(audit: JudgeAudit) -> list[str]:
                 f"{audit.counts.unparsed:,} pairs lack a readable verdict in one order and are "
                 "left out."
             )
+    elif not ((audit.table.ab != MISSING) | (audit.table.ba != MISSING)).any():
+        found.append("No verdict could be read: nothing can be said of this judge.")
     elif audit.table.ordered:
-        found.append("Only one order was judged: nothing can be said of the place. Judge both.")
-    if audit.by_gap:
+        found.append(
+            "No pair has a verdict in both orders: nothing can be said of the place. Judge both."
+        )
+    if len(audit.by_gap) > 1:
         shares = [b.counts.conflict_rate for b in audit.by_gap]
         if not any(math.isnan(s) for s in (shares[0], shares[-1])):
             where = "strongest" if shares[0] > shares[-1] else "no stronger"
@@ -58,7 +63,8 @@ def advice(audit: JudgeAudit) -> list[str]:
     """What to do about what was found."""
     figures, found = audit.figures, []
     term = figures.get("position_term")
-    if term is not None and term.defined and 0.0 not in term:
+    sure = term is not None and term.defined and 0.0 not in term
+    if term is not None and (sure or audit.q_value < 0.05):
         found.append(
             "Judge both orders and average (BothOrders). Where only one can be paid for, subtract "
             f"the position term of {term.estimate:+.2f} logits (debias_one_order), for this judge, "
@@ -81,6 +87,10 @@ def advice(audit: JudgeAudit) -> list[str]:
             "Longer answers win more often: that is a bias only if they are not better; hold "
             "quality fixed with fit_style_bias."
         )
+    if not ((audit.table.ab != MISSING) | (audit.table.ba != MISSING)).any():
+        return ["Look at the judge's replies and at what reads them."]
+    if not found and set(figures) <= {"unparsed", "repetition_stability"}:
+        return ["Judge the other order too, or add labels: this file can show next to nothing."]
     return found or ["Nothing needs mending that this file can show."]
 
 

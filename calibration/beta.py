@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from assay.calibration.arrays import FloatArray, sigmoid
-from assay.calibration.calibrator import Calibrator
+from assay.calibration.calibrator import Calibrator, checked
 from assay.calibration.logistic import fit_logistic
 from assay.errors import DataError
 
@@ -40,6 +40,12 @@ class Beta(Calibrator):
     c: float = 0.0
 
     kind: ClassVar[str] = "beta"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        checked(self, "a", 0.0)
+        checked(self, "b", 0.0)
+        checked(self, "c")
 
     def _learn(self, x: FloatArray, y: FloatArray) -> dict[str, Any]:
         if self.pairs:

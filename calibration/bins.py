@@ -31,7 +31,7 @@ def bin_codes(p: FloatArray, bins: int, binning: Binning, span: tuple[float, flo
     >>> bin_codes(np.array([0.9] * 6), 5, "mass", (0, 1)).tolist()      # ties stay together
     [2, 2, 2, 2, 2, 2]
     """
-    if isinstance(bins, bool) or not isinstance(bins, int) or bins < 1:
+    if isinstance(bins, bool) or not isinstance(bins, int | np.integer) or bins < 1:
         raise DataError(f"bins must be a whole number >= 1, got {bins!r}; 10 or 15 are usual")
     if binning == "width":
         low, high = span

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ OfTotals = Callable[[FloatArray], FloatArray]
 _BLOCK_CELLS = 4_000_000
 
 
-def cluster_totals(rows: NDArray[Any], groups: NDArray[Any] | list[Any] | None) -> FloatArray:
+def cluster_totals(rows: NDArray[Any], groups: NDArray[Any] | Sequence[Any] | None) -> FloatArray:
     """Sums of the columns of `rows` inside each group, shape (groups, columns).
 
     >>> cluster_totals(np.array([[1.0, 0.0], [2.0, 1.0], [4.0, 1.0]]), ["p", "q", "p"]).tolist()

@@ -125,6 +125,8 @@ def fit_bradley_terry(
     names = [f"strength of {player}" for player in players[:-1]]
     extra: dict[str, FloatArray] = {"position": np.ones(len(y))} if position else {}
     for name, values in (covariates or {}).items():
+        if name == "position" or name in names:
+            raise DataError(f"covariate {name!r} has the name of a term; give it another one")
         extra[name] = vector(name, values, size=len(y))
     # A ridge must be symmetric in the players: coefficients of an orthonormal basis. Elsewhere the
     # last player is the origin, so that errors can name the players.
@@ -170,7 +172,12 @@ def player_codes(
             f"need a first and a second player per game and at least one game, got {len(first)} "
             f"and {len(second)}"
         )
-    players = tuple(sorted({*first, *second}, key=str))
+    try:
+        players = tuple(sorted({*first, *second}, key=str))
+    except TypeError:
+        raise DataError(
+            f"players must be words or numbers, got {first[0]!r:.60}; name them"
+        ) from None
     at = {player: index for index, player in enumerate(players)}
     a = np.array([at[player] for player in first], dtype=np.int64)
     b = np.array([at[player] for player in second], dtype=np.int64)

@@ -58,6 +58,15 @@ class Calibrator(ABC):
                 f"{type(self).__name__}.scale must be one of {{'probability', 'logit'}}, got "
                 f"{self.scale!r}"
             )
+        if (
+            not isinstance(self.pairs, bool)
+            or isinstance(self.n, bool)
+            or not (isinstance(self.n, int) and self.n >= 0)
+        ):
+            raise ConfigError(
+                f"{type(self).__name__} needs pairs true or false and n a count, got "
+                f"{self.pairs!r} and {self.n!r:.40}"
+            )
 
     @abstractmethod
     def _learn(self, x: FloatArray, y: FloatArray) -> dict[str, Any]:
@@ -131,12 +140,12 @@ class Calibrator(ABC):
             ConfigError: Another format, an unknown kind, or fields that are not this kind's.
         """
         kind, fmt = data.get("calibrator"), data.get("format")
-        if kind not in KINDS or fmt != FORMAT:
+        if not isinstance(kind, str) or kind not in KINDS or fmt != FORMAT:
             raise ConfigError(
                 f"not a calibrator of format {FORMAT}: got kind {kind!r}, format {fmt!r}; save one "
                 "with Calibrator.save"
             )
-        module, name = KINDS[str(kind)]
+        module, name = KINDS[kind]
         target: type[Self] = getattr(import_module(f"assay.calibration.{module}"), name)
         if not issubclass(target, cls):
             raise ConfigError(f"this is a {name}, not a {cls.__name__}; use Calibrator.load")
@@ -166,7 +175,11 @@ class Calibrator(ABC):
             ConfigError: Not a calibrator's file.
         """
         try:
-            data = json.loads(Path(path).read_text())
+            data = json.loads(Path(path).read_text(encoding="utf-8"))
+        except OSError as error:
+            raise ConfigError(
+                f"{path} cannot be read: {error.strerror}; save a calibrator there first"
+            ) from None
         except ValueError as error:
             raise ConfigError(
                 f"{path} is not JSON: {error}; save one with Calibrator.save"
@@ -183,6 +196,26 @@ class Calibrator(ABC):
 
 #: Hard verdicts (0 and 1) count as this sure.
 _CLIP = 1e-6
+
+
+def checked(
+    owner: Calibrator, name: str, low: float = -np.inf, high: float = np.inf, *, above: bool = False
+) -> None:
+    """Refuse a fitted number, or one of several, that is none or lies outside [low, high].
+
+    Files are written by hand too, and a curve of NaN would be served without a word.
+
+    Raises:
+        ConfigError: Names the field.
+    """
+    value = getattr(owner, name)
+    several = value if isinstance(value, tuple) else (value,)
+    for one in several:
+        number = isinstance(one, int | float) and not isinstance(one, bool)
+        if not number or not (low <= one <= high and np.isfinite(one)) or (above and one == low):
+            span = "finite" if np.isinf(low) else f"> {low:g}" if above else f">= {low:g}"
+            span += "" if np.isinf(high) else f" and <= {high:g}"
+            raise ConfigError(f"{type(owner).__name__}.{name} must be {span}, got {one!r:.60}")
 
 
 def _frozen(value: Any) -> Any:

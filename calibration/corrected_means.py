@@ -50,6 +50,8 @@ def prediction_powered_mean(
     many = vector("judged", judged)
     few = vector("judged_labelled", judged_labelled)
     truth = vector("labels", labels, size=len(few))
+    if not 0 < level < 1:
+        raise DataError(f"level must lie in (0, 1), got {level}; 0.95 is usual")
     if not len(many) or len(few) < 2:
         raise DataError(
             f"need unlabelled rows and at least two labelled ones, got {len(many)} and {len(few)}"
@@ -100,6 +102,10 @@ def rogan_gladen(
     for name, value in (("observed", observed), ("sensitivity", sensitivity)):
         if not 0 <= value <= 1:
             raise DataError(f"{name} must lie in [0, 1], got {value}")
+    if min(n, n_positive, n_negative) < 0 or not 0 < level < 1:
+        raise DataError(
+            f"need counts >= 0 and a level in (0, 1), got {n}, {n_positive}, {n_negative}, {level}"
+        )
     skill = sensitivity + specificity - 1.0
     if not 0 <= specificity <= 1 or skill <= 0:
         raise DataError(

@@ -99,7 +99,7 @@ def cross_fit(
     labels = vector("y", y, low=0, high=1, size=len(forecasts))
     codes = group_codes("groups", groups, len(forecasts))
     units = int(codes.max()) + 1 if len(codes) else 0
-    if not 2 <= folds <= units:
+    if not isinstance(folds, int) or not 2 <= folds <= units:
         raise DataError(
             f"folds must lie between 2 and the number of prompts, got {folds} for {units} prompts; "
             "use fewer folds or more prompts"

@@ -18,6 +18,8 @@ from assay.calibration.intervals import Interval
 from assay.calibration.verdict_codes import FIRST, MISSING, SECOND, TIE, verdict_codes
 from assay.errors import DataError
 
+_LARGEST = 25.0  # a logit beyond it means that the maximum lies at infinity
+
 
 @dataclass(frozen=True, eq=False)
 class Davidson:
@@ -96,8 +98,12 @@ def fit_davidson(
         ([0.4, 0.2, 0.4], 0.0)
     """
     codes = verdict_codes("outcomes", outcomes)
-    if len(codes) != len(first):
-        raise DataError(f"need one outcome per game, got {len(codes)} for {len(first)} games")
+    if not len(codes) == len(first) == len(second):
+        raise DataError(
+            f"need two players and an outcome per game, got {len(first)}, {len(second)} and "
+            f"{len(codes)}"
+        )
+    all_groups = group_codes("clusters", clusters, len(codes))
     kept = np.flatnonzero(codes != MISSING)
     players, a, b = player_codes(
         [first[i] for i in kept.tolist()], [second[i] for i in kept.tolist()]
@@ -115,9 +121,9 @@ def fit_davidson(
     k = len(players)
     features = _features(a, b, k, position)
     _check_identified(features)
-    groups = group_codes(
-        "clusters", None if clusters is None else np.asarray(clusters)[kept], len(codes)
-    )
+    groups = np.unique(all_groups[kept], return_inverse=True)[1].astype(np.int64)
+    if clusters is not None and int(groups.max()) < 1:
+        raise DataError("clustered errors need at least 2 clusters, got 1; add prompts")
     theta, covariance = _fit(features, codes.astype(np.int64), groups)
     strengths = np.concatenate([theta[: k - 1], [0.0]])
     b_term = float(theta[k]) if position else 0.0
@@ -158,6 +164,13 @@ def _check_identified(features: FloatArray) -> None:
         )
 
 
+def _infinite() -> DataError:
+    return DataError(
+        "the fit runs away to infinity: some outcome never happens where it should; add games, or "
+        "use fit_bradley_terry with penalty='firth'"
+    )
+
+
 def _fit(
     x: FloatArray, chosen: NDArray[np.int64], groups: NDArray[np.int64]
 ) -> tuple[FloatArray, FloatArray]:
@@ -173,18 +186,20 @@ def _fit(
         centred = (x - mean[:, None, :]) * np.sqrt(p)[:, :, None]
         flat = centred.reshape(-1, q)
         information = flat.T @ flat
-        step = np.linalg.solve(information, scores.sum(axis=0))
+        try:
+            step = np.linalg.solve(information, scores.sum(axis=0))
+        except np.linalg.LinAlgError:
+            raise _infinite() from None
         largest = float(np.abs(step).max())
         if largest > 2.0:
             step *= 2.0 / largest
         theta = theta + step
         if largest < 1e-10:
             break
-        if float(np.abs(theta).max()) > 50:
-            raise DataError(
-                "the fit runs away to infinity: some outcome never happens where it should; add "
-                "games, or use fit_bradley_terry with penalty='firth'"
-            )
+        if float(np.abs(theta).max()) > _LARGEST:
+            raise _infinite()
+    else:
+        raise _infinite()
     bread = np.linalg.inv(information)
     units = int(groups.max()) + 1
     sums = np.stack([np.bincount(groups, weights=c, minlength=units) for c in scores.T], axis=1)

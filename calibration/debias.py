@@ -68,7 +68,7 @@ def debias_one_order(p_first: ArrayLike, b: float) -> FloatArray:
         [0.71, 0.5]
     """
     p = vector("p_first", p_first, low=0, high=1)
-    if not np.isfinite(b):
+    if not isinstance(b, int | float | np.number) or not np.isfinite(b):
         raise DataError(f"b must be finite, got {b}; audit the judge in both orders first")
     return _mirrored(logit(p, _CLIP) - b)
 

@@ -87,9 +87,8 @@ def check_drift(
         )
     flipped = (np.sign(p - 0.5) * np.sign(q - 0.5) < 0).astype(float)
     rows = np.stack([q - p, np.abs(q - p), flipped, np.ones(len(p))], axis=1)
-    groups = None if prompts is None else np.asarray(prompts)
     shift, distance, flips = clustered_bootstrap(
-        cluster_totals(rows, groups),
+        cluster_totals(rows, prompts),
         lambda s: s[:, :3] / s[:, 3:],
         resamples=resamples,
         level=level,

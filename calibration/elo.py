@@ -53,7 +53,7 @@ def online_elo(
         >>> round(online_elo(*games, [0, 0, 1, 1])["A"], 2)
         1005.33
     """
-    if len(first) != len(second) or not k > 0:
+    if len(first) != len(second) or not 0 < k < np.inf:
         raise DataError(
             f"need two players per game and k > 0, got {len(first)} and {len(second)} players, "
             f"k={k}"
@@ -61,6 +61,8 @@ def online_elo(
     y = vector("first_wins", first_wins, low=0, high=1, size=len(first))
     ratings: dict[Hashable, float] = {}
     for a, b, outcome in zip(first, second, y.tolist(), strict=True):
+        if a == b:
+            raise DataError(f"player {a!r:.60} meets itself; leave such games out")
         ra, rb = ratings.get(a, start), ratings.get(b, start)
         expected = 1.0 / (1.0 + 10.0 ** ((rb - ra) / 400.0))
         ratings[a], ratings[b] = ra + k * (outcome - expected), rb - k * (outcome - expected)

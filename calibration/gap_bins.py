@@ -78,7 +78,7 @@ def bias_by_gap(
     ab = verdict_codes("verdicts_ab", _listed(verdicts_ab))
     ba = verdict_codes("verdicts_ba", _listed(verdicts_ba))
     gap = vector("gaps", gaps, low=0, size=len(ab))
-    if bins < 1 or len(ab) != len(ba):
+    if not isinstance(bins, int | np.integer) or bins < 1 or len(ab) != len(ba):
         raise DataError(
             f"need bins >= 1 and both orders of every pair, got {bins} bins, {len(ab)} and "
             f"{len(ba)} verdicts"

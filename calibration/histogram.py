@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from assay.calibration.arrays import FloatArray
-from assay.calibration.calibrator import Calibrator, unit
+from assay.calibration.calibrator import Calibrator, checked, unit
 from assay.errors import ConfigError
 
 
@@ -40,9 +40,13 @@ class Histogram(Calibrator):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if isinstance(self.bins, bool) or self.bins < 1 or not self.prior >= 0:
+        checked(self, "prior", 0.0)
+        checked(self, "shares", 0.0, 1.0)
+        if not isinstance(self.bins, int) or isinstance(self.bins, bool) or self.bins < 1:
+            raise ConfigError(f"Histogram.bins must be a whole number >= 1, got {self.bins!r:.40}")
+        if self.n and len(self.shares) != self.bins:
             raise ConfigError(
-                f"Histogram needs bins >= 1 and prior >= 0, got {self.bins} and {self.prior}"
+                f"Histogram needs a share for each of {self.bins} bins, got {len(self.shares)}"
             )
 
     def _learn(self, x: FloatArray, y: FloatArray) -> dict[str, Any]:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from assay.calibration.arrays import FloatArray, vector
-from assay.calibration.calibrator import Calibrator, unit
-from assay.errors import DataError
+from assay.calibration.calibrator import Calibrator, checked, unit
+from assay.errors import ConfigError, DataError
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,18 @@ class Isotonic(Calibrator):
     values: tuple[float, ...] = ()
 
     kind: ClassVar[str] = "isotonic"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        checked(self, "knots", 0.0, 1.0)
+        checked(self, "values", 0.0, 1.0)
+        rising = all(a < b for a, b in pairwise(self.knots))
+        rising = rising and all(a <= b for a, b in pairwise(self.values))
+        if len(self.knots) != len(self.values) or not rising or (self.n and not self.knots):
+            raise ConfigError(
+                f"Isotonic needs rising knots and as many rising values, got {len(self.knots)} and "
+                f"{len(self.values)}"
+            )
 
     def _learn(self, x: FloatArray, y: FloatArray) -> dict[str, Any]:
         p = np.round(

@@ -48,9 +48,13 @@ def krippendorff_alpha(ratings: Sequence[Sequence[Any]], level: Level = "nominal
             f"every rater needs one entry per unit, got rows of {[len(row) for row in ratings]}; "
             "mark missing ratings with None"
         )
-    units = [[v for v in column if _present(v)] for column in zip(*ratings, strict=True)]
+    number = _order(level)
+    units = [
+        [v if level == "nominal" else number(v) for v in column if _present(v)]
+        for column in zip(*ratings, strict=True)
+    ]
     units = [unit for unit in units if len(unit) >= 2]
-    values = sorted({value for unit in units for value in unit}, key=_order(level))
+    values = sorted({value for unit in units for value in unit}, key=number)
     coincidences = np.zeros((len(values), len(values)))
     at = {value: index for index, value in enumerate(values)}
     for unit in units:
@@ -93,7 +97,9 @@ def _order(level: Level) -> Any:
         if level == "nominal":
             return str(value)
         try:
-            return float(value)
+            if math.isfinite(number := float(value)):
+                return number
+            raise ValueError
         except (TypeError, ValueError):
             raise DataError(
                 f"level {level!r} needs numbers, got {value!r:.60}; code the ratings as numbers or "

@@ -72,6 +72,8 @@ def length_controlled_win_rate(
     theirs = vector("length_baseline", length_baseline, low=0, size=len(q))
     if not len(q):
         raise DataError("a win rate needs at least one preference, got none; check the input")
+    if not 0 <= ridge < math.inf:
+        raise DataError(f"ridge must be >= 0 and finite, got {ridge}")
     difference = theirs - ours
     spread = float(difference.std())
     if spread == 0.0:

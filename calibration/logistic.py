@@ -109,7 +109,10 @@ def fit_logistic(
         >>> round(fit["b"], 4)      # log(.8 / .2)
         1.3863
     """
-    x = np.asarray(features, dtype=np.float64)
+    try:
+        x = np.asarray(features, dtype=np.float64)
+    except (TypeError, ValueError):
+        x = np.empty(0)
     if x.ndim != 2 or not x.size or not np.isfinite(x).all():
         raise DataError(
             f"features must be finite with shape (n, k) and n > 0, got {x.shape}; leave out rows "
@@ -118,6 +121,8 @@ def fit_logistic(
     y = vector("outcomes", outcomes, low=0, high=1, size=len(x))
     w = np.ones(len(x)) if weights is None else vector("weights", weights, low=0, size=len(x))
     labels = tuple(names) if names is not None else tuple(f"x{i}" for i in range(x.shape[1]))
+    if len(labels) != x.shape[1] or len(set(labels)) < len(labels):
+        raise DataError(f"need {x.shape[1]} different names, got {list(labels)[:10]}")
     ridge = _ridge(penalty, strength, labels, penalised)
     _check_rank(x * np.sqrt(w)[:, None], labels)
     theta = _newton(x, y, w, penalty == "firth", ridge, labels)
@@ -192,9 +197,13 @@ def _ridge(
         raise DataError(f"penalty must be one of {{'none', 'firth', 'ridge'}}, got {penalty!r}")
     if penalty != "ridge":
         return np.zeros(len(labels))
-    if not strength > 0:
-        raise DataError(f"strength of a ridge must be > 0, got {strength}; use penalty='none'")
+    if not 0 < strength < math.inf:
+        raise DataError(
+            f"strength of a ridge must be > 0 and finite, got {strength}; use penalty='none'"
+        )
     chosen = labels if penalised is None else tuple(penalised)
+    if unknown := [name for name in chosen if name not in labels]:
+        raise DataError(f"penalised must name features among {labels}, got {unknown}")
     return np.array([strength if name in chosen else 0.0 for name in labels])
 
 

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from assay.calibration.arrays import vector
 from assay.calibration.bootstrap import cluster_totals, clustered_bootstrap
 from assay.calibration.intervals import Interval
+from assay.errors import DataError
 
 
 def self_preference(picks_self: ArrayLike, truth_self: ArrayLike) -> float:
@@ -55,6 +56,11 @@ def self_preference_from_errors(
         >>> round(self_preference_from_errors(30, 60, 10, 50), 2)
         0.3
     """
+    if not (0 <= wrong_for_self <= other_better and 0 <= wrong_for_other <= self_better):
+        raise DataError(
+            "errors cannot exceed the pairs in which they can happen, got "
+            f"{wrong_for_self} of {other_better} and {wrong_for_other} of {self_better}"
+        )
     if not other_better or not self_better:
         return math.nan
     return wrong_for_self / other_better - wrong_for_other / self_better
@@ -81,9 +87,8 @@ def self_preference_interval(
     truth = vector("truth_self", truth_self, low=0, high=1, size=len(picks))
     own, other = truth == 1, truth == 0
     rows = np.stack([picks * own, own, (1 - picks) * other, other], axis=1)
-    groups = None if prompts is None else np.asarray(prompts)
     (found,) = clustered_bootstrap(
-        cluster_totals(rows, groups),
+        cluster_totals(rows, prompts),
         lambda s: s[:, 0] / s[:, 1] - s[:, 2] / s[:, 3],
         resamples=resamples,
         level=level,

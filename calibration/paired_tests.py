@@ -50,9 +50,10 @@ def mcnemar(first_only: int, second_only: int) -> McNemar:
         >>> round(found.p_exact, 4), round(found.p_asymptotic, 4)
         (0.0386, 0.0209)
     """
-    if first_only < 0 or second_only < 0:
+    if not all(n >= 0 and float(n).is_integer() for n in (first_only, second_only)):
         raise DataError(
-            f"discordant counts must be >= 0, got {first_only} and {second_only}; count again"
+            f"discordant counts must be whole and >= 0, got {first_only} and {second_only}; count "
+            "again"
         )
     n = first_only + second_only
     if n == 0:

@@ -19,6 +19,7 @@ _PLACES = {"first": FIRST, "second": SECOND}
 _ORDERS = {"ab": False, "a first": False, "ba": True, "b first": True}
 _LABELS = {"a": FIRST, "b": SECOND, "tie": TIE, "1": FIRST, "2": SECOND, "a>b": FIRST}
 _LABELS |= {"b>a": SECOND, "a=b": TIE}
+_SPOKEN = ("choice", "verdict", "winner", "p_a", "p_first")
 _SWAP = {FIRST: SECOND, SECOND: FIRST, TIE: TIE, MISSING: MISSING}
 
 
@@ -38,6 +39,7 @@ class PlainReader:
 
     numbering: Numbering | None = None
     _unclear: list[tuple[int, int]] = field(default_factory=list)
+    _placed: bool = False
 
     def read(self, table: VerdictTable, row: Mapping[str, Any], where: str) -> None:
         """Add the verdicts of one row.
@@ -50,26 +52,34 @@ class PlainReader:
         if item is None:
             raise DataError(
                 f"{where} has no `item` (or `pair_id`, `id`) and is of no known layout; got "
-                f"fields {sorted(row)[:12]}"
+                f"fields {sorted(map(str, row))[:12]}"
             )
         prompt = get("prompt_id", get("question_id", get("uid", item)))
         swapped = False
         if (order := get("order")) is not None:
+            self._placed = True
             found = _ORDERS.get(str(order).lower())
             if found is None:
                 raise DataError(f"{where}: order must be 'AB' or 'BA', got {order!r:.40}")
             swapped = found
+        if not any(name in row for name in _SPOKEN):
+            raise DataError(
+                f"{where} says nothing of who won: it has none of {', '.join(_SPOKEN)}, only "
+                f"{sorted(map(str, row))[:12]}"
+            )
         verdict = self._verdict(get("choice", get("verdict", get("winner"))), swapped, where, table)
-        p_a, p_first, gap = (_real(get(k), k, where) for k in ("p_a", "p_first", "order_gap"))
+        p_a, p_first = (_real(get(k), k, where, 0.0, 1.0) for k in ("p_a", "p_first"))
+        gap = _real(get("order_gap"), "order_gap", where, -1.0, 1.0)
         label = get("label")
         rest: dict[str, Any] = {
             "label": MISSING if label is None else self._label(label, where),
             "gap": abs(_real(get("quality_gap"), "quality_gap", where)),
-            "length_a": _real(get("length_a"), "length_a", where),
-            "length_b": _real(get("length_b"), "length_b", where),
+            "length_a": _real(get("length_a"), "length_a", where, 0.0),
+            "length_b": _real(get("length_b"), "length_b", where, 0.0),
         }
         judge = get("judge", "judge")
         if gap == gap and p_a == p_a:  # neither is NaN: both orders in one row
+            self._placed = True
             for second, p in ((False, p_a + gap / 2), (True, 1.0 - p_a + gap / 2)):
                 p = min(max(p, 0.0), 1.0)
                 place = _of_probability(p)
@@ -77,8 +87,6 @@ class PlainReader:
             return
         if p_first != p_first and p_a == p_a:
             p_first = 1.0 - p_a if swapped else p_a
-        if p_first == p_first and not 0.0 <= p_first <= 1.0:
-            raise DataError(f"{where}: a probability must lie in [0, 1], got {p_first}")
         if verdict is None:
             verdict = MISSING if p_first != p_first else _of_probability(p_first)
         table.add(judge, prompt, item, swapped=swapped, verdict=verdict, p_first=p_first, **rest)
@@ -89,6 +97,8 @@ class PlainReader:
         Raises:
             ConfigError: Names both readings and what each would say.
         """
+        if table.layout == "plain" and not self._placed and len(table):
+            table.note = "no row has an `order`: A is taken to stand first in all of them"
         if not self._unclear:
             return
         readings = []
@@ -134,10 +144,23 @@ def _of_probability(p: float) -> int:
     return FIRST if p > 0.5 else SECOND if p < 0.5 else TIE
 
 
-def _real(value: Any, name: str, where: str) -> float:
+def _real(
+    value: Any, name: str, where: str, low: float = -math.inf, high: float = math.inf
+) -> float:
+    """A number in [low, high], NaN where there is none."""
     if value is None or value == "":
         return math.nan
     try:
-        return float(value)
-    except (TypeError, ValueError):
-        raise DataError(f"{where}: {name} must be a number, got {value!r:.40}") from None
+        number = math.inf if isinstance(value, bool) else float(value)
+    except (OverflowError, TypeError, ValueError):
+        number = math.inf
+    if math.isinf(number) or number < low or number > high:
+        span = (
+            ""
+            if math.isinf(low)
+            else f" >= {low:g}"
+            if math.isinf(high)
+            else f" in [{low:g}, {high:g}]"
+        )
+        raise DataError(f"{where}: {name} must be a number{span}, got {value!r:.40}")
+    return number

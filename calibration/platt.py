@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from assay.calibration.arrays import FloatArray, sigmoid
-from assay.calibration.calibrator import Calibrator
+from assay.calibration.calibrator import Calibrator, checked
 from assay.calibration.logistic import fit_logistic
 from assay.errors import DataError
 
@@ -39,6 +39,11 @@ class Platt(Calibrator):
     intercept: float = 0.0
 
     kind: ClassVar[str] = "platt"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        checked(self, "slope", 0.0, above=True)
+        checked(self, "intercept")
 
     def _learn(self, x: FloatArray, y: FloatArray) -> dict[str, Any]:
         if self.pairs:

@@ -148,8 +148,7 @@ def position_intervals(
         (0.667, True)
     """
     ab, ba = _both(verdicts_ab, verdicts_ba)
-    groups = None if prompts is None else np.asarray(prompts)
-    totals = cluster_totals(position_indicators(ab, ba), groups)
+    totals = cluster_totals(position_indicators(ab, ba), prompts)
     found = clustered_bootstrap(
         totals, position_statistics, resamples=resamples, level=level, seed=seed
     )

@@ -74,7 +74,7 @@ def two_order_term(
         (0.1614, 3.04)
     """
     for name, wins, n in (("AB", first_wins_ab, n_ab), ("BA", first_wins_ba, n_ba)):
-        if not 0 <= wins <= n:
+        if not 0 <= wins <= n < math.inf:
             raise DataError(f"wins in order {name} must lie in [0, {n}], got {wins}; count again")
         if n == 0:
             raise DataError(

@@ -105,6 +105,11 @@ def detectable_fairness(
     """
     if n < 1:
         raise DataError(f"n must be at least 1, got {n}; give the number of pairs")
+    if not (0 <= inconsistent <= 1 and 0 < power < 1 and 0 < alpha < 1):
+        raise DataError(
+            "inconsistent, power and alpha must lie in [0, 1], got "
+            f"{inconsistent}, {power}, {alpha}"
+        )
     z_alpha, z_power = normal_quantile(1 - alpha / 2), normal_quantile(power)
 
     def found(delta: float) -> bool:

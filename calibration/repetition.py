@@ -18,7 +18,7 @@ def repetition_stability(repeats: Sequence[Sequence[Any]]) -> float:
     """Mean over items of the share of the most frequent verdict.
 
     Args:
-        repeats: For each item its verdicts or scores, at least one; None and '' are left out.
+        repeats: For each item its verdicts or scores, at least one; None, NaN and '' are left out.
 
     Returns:
         In (0, 1], NaN without items. Guessing among k verdicts does not read 0: compare with
@@ -32,9 +32,14 @@ def repetition_stability(repeats: Sequence[Sequence[Any]]) -> float:
     """
     shares = []
     for item in repeats:
-        kept = [verdict for verdict in item if verdict is not None and verdict != ""]
-        if kept:
-            shares.append(Counter(kept).most_common(1)[0][1] / len(kept))
+        kept = [v for v in item if v is not None and v != "" and not _is_nan(v)]
+        try:
+            most = Counter(kept).most_common(1)
+        except TypeError:
+            raise DataError(
+                f"verdicts must be words or numbers, got {kept[0]!r:.60}; map them to these"
+            ) from None
+        shares += [count / len(kept) for _, count in most]
     return float(np.mean(shares)) if shares else math.nan
 
 
@@ -51,9 +56,8 @@ def balanced_scores(scores_first: ArrayLike, scores_second: ArrayLike) -> float:
         >>> balanced_scores([9, 8], [6, 7]), balanced_scores([7, 7], [8, 9])
         (7.5, 7.75)
     """
-    first = np.asarray(scores_first, dtype=np.float64)
-    second = np.asarray(scores_second, dtype=np.float64)
-    if first.shape != second.shape or first.ndim != 1 or not len(first):
+    first, second = vector("scores_first", scores_first), vector("scores_second", scores_second)
+    if first.shape != second.shape or not len(first):
         raise DataError(
             f"need as many scores in either place and at least one, got {first.shape} and "
             f"{second.shape}; repeat the missing ones"
@@ -78,9 +82,7 @@ def verdict_entropy(counts: ArrayLike) -> float:
         >>> round(verdict_entropy([2, 0, 2]), 4), round(verdict_entropy([2, 1, 1]), 4)
         (0.6931, 1.0397)
     """
-    c = np.asarray(counts, dtype=np.float64)
-    if c.ndim != 1 or (c < 0).any():
-        raise DataError(f"counts must be >= 0 with shape (k,), got {counts!r}; count the verdicts")
+    c = vector("counts", counts, low=0)
     if c.sum() == 0:
         return math.nan
     p = c[c > 0] / c.sum()
@@ -106,3 +108,7 @@ def preference_entropy(p_ab: ArrayLike, p_ba: ArrayLike) -> FloatArray:
         inside = side > 0
         entropy[inside] -= side[inside] * np.log(side[inside])
     return np.abs(entropy)
+
+
+def _is_nan(value: Any) -> bool:
+    return isinstance(value, float | np.floating) and math.isnan(value)

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from assay.calibration.arrays import FloatArray, vector
 from assay.calibration.bins import Binning, bin_codes
+from assay.errors import DataError
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,8 @@ def log_loss(p: ArrayLike, y: ArrayLike, clip: float = 1e-15) -> float:
         0.5623
     """
     p, y = _pair(p, y)
+    if not 0 < clip < 0.5:
+        raise DataError(f"clip must lie in (0, .5), got {clip}; 1e-15 is usual")
     if not len(p):
         return math.nan
     inside = np.clip(p, clip, 1 - clip)

@@ -96,6 +96,10 @@ def fixed_sequence(
         raise DataError(f"target and delta must lie in (0, 1), got {target} and {delta}")
     if not len(c) or not np.isin(right, (0, 1)).all():
         raise DataError("fixed_sequence needs rows whose `correct` is 0 or 1; leave ties out")
+    if thresholds is not None and not len(thresholds):
+        raise DataError(
+            "thresholds must hold at least one, got none; leave it out for ten quantiles"
+        )
     if thresholds is None:
         grid = np.unique(np.quantile(c, np.linspace(0, 0.9, 10), method="lower"))
     else:

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from assay.calibration.arrays import FloatArray, sigmoid
-from assay.calibration.calibrator import Calibrator
-from assay.errors import ConfigError, DataError
+from assay.calibration.calibrator import Calibrator, checked
+from assay.errors import DataError
 
 
 @dataclass(frozen=True)
@@ -35,8 +35,7 @@ class Temperature(Calibrator):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not (np.isfinite(self.temperature) and self.temperature > 0):
-            raise ConfigError(f"Temperature.temperature must be > 0, got {self.temperature}")
+        checked(self, "temperature", 0.0, above=True)
 
     def _learn(self, x: FloatArray, y: FloatArray) -> dict[str, Any]:
         return {"temperature": fit_temperature(x, y)}

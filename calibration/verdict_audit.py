@@ -12,6 +12,7 @@ import numpy as np
 from assay.calibration.arrays import FloatArray
 from assay.calibration.bins import bin_codes
 from assay.calibration.bootstrap import cluster_totals, clustered_bootstrap
+from assay.calibration.boundary import widened
 from assay.calibration.gap_bins import GapBin, bias_by_gap
 from assay.calibration.intervals import Interval
 from assay.calibration.null_calibration import null_ece
@@ -132,6 +133,7 @@ def _audit(pairs: PairTable, resamples: int, level: float, seed: int) -> JudgeAu
         figures["flip_rate"] = Interval(
             1 - c.estimate, 1 - c.high, 1 - c.low, c.level, c.method, c.units
         )
+    figures = widened(figures)
     both = (pairs.ab != MISSING) & (pairs.ba != MISSING)
     counts = None
     p_value = detectable = math.nan

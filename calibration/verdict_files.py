@@ -6,6 +6,7 @@ import csv
 import gzip
 import io
 import json
+import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, TextIO
@@ -67,30 +68,49 @@ def verdict_rows(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
     """
     opened: Any = gzip.open if path.suffix == ".gz" else open
     name = path.name.removesuffix(".gz")
-    with opened(path, "rt", encoding="utf-8", newline="") as file:
+    with opened(path, "rt", encoding="utf-8-sig", newline="") as file:
         try:
             if name.endswith(".csv"):
-                yield from enumerate(csv.DictReader(file), start=2)
+                yield from _csv_rows(path, file)
             else:
                 yield from _json_rows(path, file)
         except UnicodeDecodeError as error:
             raise DataError(f"{path} is not UTF-8: {error}; convert it first") from None
+        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+            raise DataError(f"{path} is no whole gzip file: {error}; write it again") from None
+
+
+def _csv_rows(path: Path, file: TextIO) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    reader = csv.DictReader(file)
+    try:
+        names = reader.fieldnames or []
+        if twice := sorted({name for name in names if names.count(name) > 1}):
+            raise DataError(f"{path} has two columns of the name {twice[0]!r}; rename one")
+        for row in reader:
+            if None in row:
+                raise DataError(
+                    f"{path}:{reader.line_num} has {len(names) + len(row[None])} fields and the "
+                    f"header {len(names)}; quote fields that hold commas"
+                )
+            yield reader.line_num, row
+    except csv.Error as error:
+        raise DataError(f"{path}:{reader.line_num} is not CSV: {error}; mend the line") from None
 
 
 def _json_rows(path: Path, file: TextIO) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    head = file.readline()
+    number, head = 1, file.readline()
     while head and not head.strip():
-        head = file.readline()
+        number, head = number + 1, file.readline()
     if head.lstrip().startswith("["):
         try:
             rows = json.loads(head + file.read())
-        except ValueError as error:
+        except (RecursionError, ValueError) as error:
             raise DataError(f"{path} starts like a JSON list and is none: {error}") from None
         for number, row in enumerate(rows, start=1):
             yield number, _object(row, path, number)
         return
     decode = json.loads
-    number = 0
+    number -= 1
     for lines in (io.StringIO(head), file):
         for line in lines:
             number += 1
@@ -98,7 +118,7 @@ def _json_rows(path: Path, file: TextIO) -> Iterator[tuple[int, Mapping[str, Any
                 continue
             try:
                 row = decode(line)
-            except ValueError as error:
+            except (RecursionError, ValueError) as error:
                 raise DataError(f"{path}:{number} is not JSON: {error}; mend the line") from None
             yield number, _object(row, path, number)
 

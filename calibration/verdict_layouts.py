@@ -65,6 +65,8 @@ def read_judgebench(table: VerdictTable, row: Row, where: str) -> None:
     decisions = row.get("decisions")
     if decisions is None:
         decisions = [j.get("decision") if j else None for j in row["judgments"]]
+    if not isinstance(decisions, list):
+        raise DataError(f"{where}: decisions must be a list of two, got {decisions!r:.60}")
     judge = str(row.get("judge_model") or row.get("judge_name") or "judge")
     item = str(row.get("pair_id", where))
     label = _arrow(row.get("label"))
@@ -100,7 +102,10 @@ def read_arenahard(table: VerdictTable, row: Row, where: str) -> None:
     """`games[].score`, A and B being places; the second game has the answers swapped."""
     prompt = str(row.get("question_id", row.get("uid", where)))
     item = f"{prompt}/{row.get('model', '')}"
-    for index, game in enumerate(row["games"][:2]):
+    games = row["games"] if row["games"] is not None else []
+    if not isinstance(games, list):
+        raise DataError(f"{where}: games must be a list of two, got {games!r:.60}")
+    for index, game in enumerate(games[:2] or [None]):  # none at all: unparsed
         score = (game or {}).get("score")
         table.add(
             str(row.get("judge", "judge")),
@@ -121,7 +126,9 @@ def read_alpacaeval(table: VerdictTable, row: Row, where: str) -> None:
     p, verdict = math.nan, MISSING
     if value is not None and not math.isnan(float(value)):
         # 0 is an old code for a tie.
-        p = 0.5 if float(value) == 0 else min(max(2.0 - float(value), 0.0), 1.0)
+        if float(value) != 0 and not 1.0 <= float(value) <= 2.0:
+            raise DataError(f"{where}: preference must lie in [1, 2], got {value!r:.40}")
+        p = 0.5 if float(value) == 0 else 2.0 - float(value)
         verdict = FIRST if p > 0.5 else SECOND if p < 0.5 else TIE
     lengths = [len(str(row[k])) if row.get(k) is not None else math.nan for k in _OUTPUTS]
     table.add(
@@ -143,9 +150,15 @@ def read_rewardbench(table: VerdictTable, row: Row, where: str) -> None:
     chosen, rejected = (
         row.get(f"scores_{k}", row.get(f"score_{k}")) for k in ("chosen", "rejected")
     )
+    for name, value in (("chosen", chosen), ("rejected", rejected)):
+        if isinstance(value, list) and len(value) != 1:
+            raise DataError(
+                f"{where}: this layout compares one {name} answer, got {len(value)} scores; "
+                "best-of-n sets are for `assay audit benchmark`"
+            )
     chosen, rejected = (v[0] if isinstance(v, list) else v for v in (chosen, rejected))
     item = str(row.get("id", where))
-    if chosen is None or rejected is None:
+    if chosen is None or rejected is None or not math.isfinite(float(chosen) - float(rejected)):
         table.add(str(row.get("model", "reward model")), item, item, swapped=False, verdict=MISSING)
         return
     d = float(chosen) - float(rejected)

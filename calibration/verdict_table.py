@@ -126,17 +126,31 @@ class VerdictTable:
         The n-th verdicts of a pair in either order stand in one row.
 
         Raises:
-            DataError: No verdicts.
+            DataError: No verdicts, an item under two prompts, or a pair with two labels.
         """
         if not len(self):
             raise DataError("there are no verdicts in the file; check the layout")
         column = {name: np.asarray(values) for name, values in self._columns.items()}
-        items = [str(name) for name in self._codes["item"]]
+        self._check_items(column["item"], column["prompt"])
+        items = [_shown(name) for name in self._codes["item"]]
         found = []
         for name, code in self._codes["judge"].items():
             rows = np.flatnonzero(column["judge"] == code)
-            found.append(self._pairs(str(name), {k: v[rows] for k, v in column.items()}, items))
+            found.append(self._pairs(_shown(name), {k: v[rows] for k, v in column.items()}, items))
         return found
+
+    def _check_items(self, item: IntArray, prompt: IntArray) -> None:
+        """An item's name may be used once a prompt; its orders could not be paired up otherwise."""
+        of_item = np.empty(len(self._codes["item"]), dtype=np.int64)
+        of_item[item] = prompt
+        if (wrong := np.flatnonzero(of_item[item] != prompt)).size:
+            name = list(self._codes["item"])[int(item[wrong[0]])]
+            prompts = list(self._codes["prompt"])
+            both = (prompts[int(prompt[wrong[0]])], prompts[int(of_item[item[wrong[0]]])])
+            raise DataError(
+                f"item {name!r:.60} stands under two prompts, {both[0]!r:.60} and {both[1]!r:.60}; "
+                "give every pair a name of its own, or leave out the prompt's column"
+            )
 
     def _pairs(self, judge: str, column: dict[str, Any], items: list[str]) -> PairTable:
         swapped = column["swapped"].astype(bool)
@@ -156,6 +170,18 @@ class VerdictTable:
             out[row[mask]] = values[mask]
             return out
 
+        def told(values: Any, missing: Any) -> Any:
+            """What one of a pair's rows says of it; the others need not."""
+            known = ~np.isnan(values) if np.isnan(missing) else values != missing
+            return side(values, known, missing)
+
+        label = told(column["label"], MISSING)
+        differs = (column["label"] != MISSING) & (label[row] != column["label"])
+        if differs.any():
+            name = items[int(column["item"][np.flatnonzero(differs)[0]])]
+            raise DataError(
+                f"the two orders of item {name!r:.60} have two labels; keep the right one"
+            )
         return PairTable(
             judge,
             column["prompt"][first],
@@ -164,10 +190,15 @@ class VerdictTable:
             side(column["verdict"], swapped, MISSING),
             side(column["p"], ~swapped, np.nan),
             side(column["p"], swapped, np.nan),
-            column["label"][first],
-            column["gap"][first],
-            column["length_a"][first],
-            column["length_b"][first],
+            label,
+            told(column["gap"], np.nan),
+            told(column["length_a"], np.nan),
+            told(column["length_b"], np.nan),
             items,
             self.ordered,
         )
+
+
+def _shown(name: Hashable) -> str:
+    """A name as text that can be written: JSON may hold half a character."""
+    return str(name).encode("utf-8", "replace").decode("utf-8")

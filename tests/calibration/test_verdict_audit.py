@@ -14,8 +14,8 @@ from typer.testing import CliRunner
 
 from assay.calibration.audit_limits import Limit, broken_limits
 from assay.calibration.audit_text import advice, sentences
-from assay.calibration.verdict_audit import audit_verdicts
 from assay.calibration.position_term import two_order_term
+from assay.calibration.verdict_audit import audit_verdicts
 from assay.calibration.verdict_files import read_verdicts
 from assay.cli import app
 from assay.errors import ConfigError, DataError
@@ -145,7 +145,7 @@ def test_a_joined_verdict_is_taken_apart(tmp_path: Path) -> None:
         ([{"item": 1, "order": "left"}], "order must be 'AB' or 'BA'"),
         ([{"item": 1, "choice": "maybe"}], "a choice must be one of"),
         ([{"item": 1, "choice": "A", "p_first": "high"}], "p_first must be a number"),
-        ([{"item": 1, "p_first": 1.5}], "probability must lie in"),
+        ([{"item": 1, "p_first": 1.5}], "p_first must be a number in \\[0, 1\\]"),
         ([{"item": 1, "choice": "A", "label": "best"}], "a label must be one of"),
         ([LAYOUTS["judgebench"][0], {"pair_id": 2}], ":2: a row of layout judgebench needs"),
         ([], "holds no rows"),
