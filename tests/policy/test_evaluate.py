@@ -8,7 +8,7 @@ import pytest
 
 from assay.errors import ConfigError, DataError
 from assay.messages import Message
-from assay.policy.data.row_files import write_rows
+from assay.policy.data.row_files import read_rows, write_rows
 from assay.policy.environments import environment
 from assay.policy.evaluate import Evaluation, run_evaluation
 from assay.policy.evaluation.results import compare_folders, difference_lines, result_lines
@@ -215,3 +215,32 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     written = json.loads(file.read_text())
     assert written["results"][0]["decoding"]["temperature"] == 0.6
     assert written["against"][str(tmp_path / "one")]["64"][0]["p"] == 1
+
+
+def test_a_model_in_a_folder_is_sampled_and_plays(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    from examples.tiny_llama import tiny_llama, tiny_tokenizer
+
+    tokenizer = tiny_tokenizer()
+    tiny_llama(tokenizer).save_pretrained(tmp_path / "m")
+    tokenizer.save_pretrained(tmp_path / "m")
+    decoding = {"n": 2, "max_new_tokens": 4, "temperature": 1.0, "top_p": 1.0}
+    common = {"policy": str(tmp_path / "m"), "decoding": decoding, "seeds": [0, 1]}
+    config = _config(tmp_path, **common, limit=2)
+    found = run_evaluation(config)["results"][0]
+    assert found["metrics"]["pass@1"]["units"] == 2
+    assert 0 < found["metrics"]["tokens"]["estimate"] <= 4
+    rows = list(read_rows(tmp_path / "out" / "budget-4" / "seed-1" / "rollouts.jsonl"))
+    assert len(rows) == 4 and all(len(row["completion_ids"]) <= 4 for row in rows)
+    assert run_evaluation(config)["results"][0] == found
+    write_rows(tmp_path / "env.jsonl", [{"family": "orders", "environment_seed": 1, "uid": "o"}])
+    played = _config(
+        tmp_path,
+        **common,
+        task="environment",
+        reward=None,
+        data=str(tmp_path / "env.jsonl"),
+        output_dir=str(tmp_path / "played"),
+    )
+    metrics = run_evaluation(played)["results"][0]["metrics"]
+    assert metrics["success"]["estimate"] == 0 and metrics["turns"]["estimate"] >= 1
