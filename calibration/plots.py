@@ -128,6 +128,13 @@ def plot_leaderboard(standings: Sequence[Standing]) -> Any:
     return figure
 
 
+def as_png(figure: Any, dpi: int = 110) -> bytes:
+    """The figure as a PNG file, for notebooks."""
+    file = io.BytesIO()
+    figure.savefig(file, format="png", dpi=dpi, metadata={"Software": None})
+    return file.getvalue()
+
+
 def as_svg(figure: Any) -> str:
     """The figure as an SVG element to be put into a page."""
     file = io.StringIO()
