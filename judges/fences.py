@@ -13,6 +13,8 @@ from assay.messages import Message, as_messages
 
 #: Share of a shortened text that its beginning keeps; the end keeps the rest.
 _HEAD = 0.5
+#: Characters that every message of a conversation should have room for.
+_FEWEST = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,16 +45,21 @@ class Fence:
         """Messages between markers, each under a heading that carries the nonce.
 
         A single user message needs no heading. What is longer than `longest` characters loses the
-        middle of its longest messages.
+        middle of its longest messages; where there are so many that little would be left of each,
+        the ones between the first and the last go first.
         """
-        shown = [shown_message(message) for message in messages]
-        shown = fit(shown, longest, self.nonce)
+        gone = max(0, len(messages) - max(2, longest // _FEWEST))
+        first = (len(messages) - gone + 3) // 4
+        kept = [*messages[:first], *messages[first + gone :]]
+        shown = fit([shown_message(message) for message in kept], longest, self.nonce)
         if len(messages) == 1 and messages[0].role in ("user", "assistant"):
             return self.around(title, shown[0])
         parts = [
             f"[{self.nonce} {message.role}]\n{text}"
-            for message, text in zip(messages, shown, strict=True)
+            for message, text in zip(kept, shown, strict=True)
         ]
+        if gone:
+            parts.insert(first, f"<<{self.nonce} {gone} messages left out>>")
         return self.around(title, "\n\n".join(parts))
 
 

@@ -8,7 +8,8 @@ from assay.errors import ConfigError, DataError
 from assay.judge import Pair
 from assay.judges import BothOrders, LLMPairwise, Reply
 from assay.judges.client import TokenLogprob
-from assay.messages import as_messages
+from assay.judges.fences import Fence
+from assay.messages import Message, as_messages
 from tests.judges.scripted import ScriptedClient, between, nonce_in, verdict
 
 
@@ -225,3 +226,14 @@ def test_pickles():
     again = pickle.loads(pickle.dumps(judge))
     assert again == judge and again.fingerprint() == judge.fingerprint()
     assert again.columns == {"gold"}
+
+
+def test_a_conversation_of_thousands_of_messages_fits():
+    fence = Fence("5f3a1b2c")
+    messages = [Message("user", f"turn {i} " + "x" * (i % 300)) for i in range(10_000)]
+    shown = fence.conversation("conversation", messages, 30_000)
+    assert len(shown) < 45_000
+    for words in ("turn 0\n", "turn 37 ", "turn 9999 ", "<<5f3a1b2c 9850 messages left out>>"):
+        assert words in shown
+    few = fence.conversation("conversation", messages[:3], 30_000)
+    assert few.count("[5f3a1b2c user]") == 3 and "left out" not in few

@@ -11,6 +11,7 @@ from assay.cli import app
 from assay.errors import ConfigError, DataError, JudgeError
 from assay.judges import Endpoint, Reply, Request
 from assay.judges.chat_protocol import read_reply
+from assay.judges.results import ResultFile
 from assay.judges.turn_critic import RuleCritic
 from assay.messages import Message, ToolCall
 from assay.policy.data.synthesis import SynthesisPlan, synthesise
@@ -135,6 +136,20 @@ def test_a_killed_run_goes_on(tmp_path):
     out.write_text("{}\n")
     with pytest.raises(DataError, match="not written by this command"):
         synthesise(specs, plan, out)
+
+
+def test_half_a_character_ends_no_run_and_one_process_writes(tmp_path):
+    spec, out = next(iter(SPECS.values())), tmp_path / "rows.jsonl"
+
+    def cut(prompt, request):  # a reply that ends inside a pair of surrogates
+        found = hermes(prompt, request)
+        return f"<think>cut \ud83d</think>{found}" if isinstance(found, str) else found
+
+    plan = SynthesisPlan({"cut": NativeTools(ScriptedClient(cut))})
+    assert synthesise([spec], plan, out).fates["cut"] == {"kept": 1}
+    assert json.loads(out.read_text())["agent"] == "cut"
+    with ResultFile(out, resume=True), pytest.raises(ConfigError, match="another process"):
+        synthesise([spec], plan, out)
 
 
 def test_repeated_calls_are_out_of_the_loss(tmp_path):
