@@ -14,9 +14,11 @@ if TYPE_CHECKING:
     from assay.calibration.annotation import Labels as Labels
     from assay.calibration.annotation import read_sheets as read_sheets
     from assay.calibration.annotation import write_sheet as write_sheet
-    from assay.calibration.verdict_audit import JudgeAudit as JudgeAudit
-    from assay.calibration.verdict_audit import audit_verdicts as audit_verdicts
     from assay.calibration.beta import Beta as Beta
+    from assay.calibration.bias_probes import ChangeProbe as ChangeProbe
+    from assay.calibration.bias_probes import LengthProbe as LengthProbe
+    from assay.calibration.bias_probes import PositionProbe as PositionProbe
+    from assay.calibration.bias_probes import SelfPreferenceProbe as SelfPreferenceProbe
     from assay.calibration.bootstrap import cluster_totals as cluster_totals
     from assay.calibration.bootstrap import clustered_bootstrap as clustered_bootstrap
     from assay.calibration.bootstrap import design_effect as design_effect
@@ -107,6 +109,9 @@ if TYPE_CHECKING:
     from assay.calibration.reliability import ece as ece
     from assay.calibration.reliability import maximum_calibration_error as maximum_calibration_error
     from assay.calibration.reliability import reliability_curve as reliability_curve
+    from assay.calibration.repeat_probes import ScaleProbe as ScaleProbe
+    from assay.calibration.repeat_probes import StabilityProbe as StabilityProbe
+    from assay.calibration.repeat_probes import TemplateProbe as TemplateProbe
     from assay.calibration.repetition import balanced_scores as balanced_scores
     from assay.calibration.repetition import preference_entropy as preference_entropy
     from assay.calibration.repetition import repetition_stability as repetition_stability
@@ -136,6 +141,8 @@ if TYPE_CHECKING:
     from assay.calibration.swap_consistency import swap_gap as swap_gap
     from assay.calibration.swap_consistency import swap_inconsistency as swap_inconsistency
     from assay.calibration.temperature import Temperature as Temperature
+    from assay.calibration.verdict_audit import JudgeAudit as JudgeAudit
+    from assay.calibration.verdict_audit import audit_verdicts as audit_verdicts
     from assay.calibration.verdict_files import read_verdicts as read_verdicts
     from assay.calibration.verdict_table import VerdictTable as VerdictTable
 
@@ -195,6 +202,8 @@ _MODULES = {
     "probe_requests": "ProbeItem Versions",
     "probe_validation": "PlantedAudit",
     "probes": "ProbePlan ProbeRun run_probes standard_probes",
+    "bias_probes": "ChangeProbe LengthProbe PositionProbe SelfPreferenceProbe",
+    "repeat_probes": "ScaleProbe StabilityProbe TemplateProbe",
     "verdict_table": "VerdictTable",
 }
 _LAZY = {name: module for module, names in _MODULES.items() for name in names.split()}

@@ -95,7 +95,7 @@ class Features:
     Attributes:
         pair: Number of the pair, `prompt * per_prompt + pair`.
         prompt: Number of the prompt.
-        sign: +1 where A stands first, -1 where B does.
+        sign: +1 where A stands first, -1 where B does, 0 for an answer against its own copy.
         length: Base-2 logarithm of the ratio of lengths, first over second.
         own: First is its own, minus second is.
         stated: The user prefers the first, minus the second.
@@ -133,6 +133,9 @@ def _features(
         raise ValueError(f"not a planted answer: {first[:60]!r}")
     side, prompt, number = found[1], int(found[2]), int(found[3])
     sign = 1.0 if side == "a" else -1.0
+    other = _TAG.search(second)
+    if other is not None and other[1] == side:  # one answer and a copy of it: of equal quality
+        sign = 0.0
     own = pair.columns.get("author_a") == OWN_NAME, pair.columns.get("author_b") == OWN_NAME
     question = text_of(pair.prompt)
     stated = _TAG.search(question[question.find("I personally prefer") :])
@@ -201,6 +204,9 @@ class PlantedJudge(Judge):
         templates: Names of all wordings but its own.
         seed: Of qualities and verdicts.
         repeat: Number of the repeat; another one draws other verdicts on the same qualities.
+
+    Attributes:
+        latent: Qualities, and what wordings and prompts add, of this seed.
     """
 
     strengths: Strengths
@@ -210,26 +216,26 @@ class PlantedJudge(Judge):
     templates: tuple[str, ...] = ("reworded", "terse")
     seed: int = 0
     repeat: int = 0
-    _latent: Latent = field(init=False, repr=False)
+    latent: Latent = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         drawn = Latent.draw(
             np.random.default_rng((self.seed, 1)), self.pairs, self.per_prompt, len(self.templates)
         )
-        object.__setattr__(self, "_latent", drawn)
+        object.__setattr__(self, "latent", drawn)
 
     def labelled(self, items: Sequence[ProbeItem]) -> list[ProbeItem]:
         """Items with the better answer, by the qualities of this seed, as their label."""
         from dataclasses import replace
 
-        better = self._latent.quality > 0
+        better = self.latent.quality > 0
         return [replace(item, label="A" if better[i] else "B") for i, item in enumerate(items)]
 
     def compare(self, pairs: Sequence[Pair]) -> list[Verdict]:
         """One verdict per pair, drawn."""
         asked = [(pair, self.template) for pair in pairs]
         features = Features.of(asked, self.templates, self.per_prompt)
-        p = probabilities(features, self._latent, self.strengths)
+        p = probabilities(features, self.latent, self.strengths)
         name = zlib.crc32(self.template.encode())
         drawn = np.random.default_rng((self.seed, 2, self.repeat, name)).random(len(p)) < p
         return [Verdict("A" if first else "B") for first in drawn]

@@ -202,10 +202,22 @@ class PlantedAudit:
 
     def findings(self, strengths: Strengths, seed: int) -> dict[str, Finding]:
         """One audit, by probe."""
+        plan, drawn = self._drawn(strengths, seed)
+        return {f.probe: f for f in plan.findings(drawn)}
+
+    def _drawn(self, strengths: Strengths, seed: int) -> tuple[ProbePlan, FloatArray]:
         latent = self.latent((seed, 1))
         p = self.probabilities(strengths, latent)
         drawn = (np.random.default_rng((seed, 2)).random(len(p)) < p).astype(np.float64)
-        return {f.probe: f for f in self.labelled(latent).findings(drawn)}
+        return self.labelled(latent), drawn
+
+    def _alone(self, strengths: Strengths, probe: str, seeds: range) -> list[Finding]:
+        """One probe of each audit."""
+        at, found = self.names.index(probe), []
+        for seed in seeds:
+            plan, drawn = self._drawn(strengths, seed)
+            found.append(plan.finding(at, drawn))
+        return found
 
     def power(self, probe: str, plant: Callable[[float], Strengths], seeds: int) -> PowerResult:
         """Plant what the audits say they would find with power .8, and see how often they do."""
@@ -221,7 +233,7 @@ class PlantedAudit:
                     high = middle
             stated = self._stated(plant(high), probe)
         strengths = plant(high)
-        found = [self.findings(strengths, 10**6 + seed)[probe] for seed in range(seeds)]
+        found = self._alone(strengths, probe, range(10**6, 10**6 + seeds))
         return PowerResult(
             probe,
             high,
@@ -242,8 +254,8 @@ class PlantedAudit:
         return float(self.plan.probes[at].statistic(total[None, :])[0])
 
     def _stated(self, strengths: Strengths, probe: str) -> float:
-        found = [self.findings(strengths, 2 * 10**6 + s)[probe].detectable for s in range(40)]
-        return float(np.mean(found))
+        found = self._alone(strengths, probe, range(2 * 10**6, 2 * 10**6 + 40))
+        return float(np.mean([f.detectable for f in found]))
 
 
 #: How each bias grows, for the check of power.

@@ -135,12 +135,13 @@ class ProbePlan:
 
     def findings(self, values: FloatArray, level: float = 0.95) -> list[Finding]:
         """What the answers say, one finding per probe, p corrected for their number."""
-        found = [self._finding(at, values, level) for at in range(len(self.probes))]
+        found = [self.finding(at, values, level) for at in range(len(self.probes))]
         tested = [f.p_value for f in found if not math.isnan(f.p_value)]
         q = iter(false_discovery(tested).tolist())
         return [f if math.isnan(f.p_value) else replace(f, q_value=next(q)) for f in found]
 
-    def _finding(self, at: int, values: FloatArray, level: float) -> Finding:
+    def finding(self, at: int, values: FloatArray, level: float = 0.95) -> Finding:
+        """What the probe number `at` says by itself; its p is corrected for nothing."""
         probe = self.probes[at]
         nothing = Interval(math.nan, math.nan, math.nan, level)
         if not self._used[at]:
