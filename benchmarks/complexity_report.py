@@ -202,15 +202,28 @@ def text(static: Mapping[str, Any], empirical: Mapping[str, Any], own: OwnFigure
                 f"| {panel.title.replace(', CodeComplex', ',')} | {total} | "
                 f"{panel.accuracy:.1%} | {_distance(panel.matrix):.2f} |"
             )
-        lines += ["", *_halves(static["codecomplex"])]
+        lines += ["", *_over_seeds(static["codecomplex"]), *_halves(static["codecomplex"])]
     if speed := static.get("throughput"):
         lines += [
             "",
             f"Static estimates per second of CPU time on one core: {speed['programs_per_s']:,.0f} "
-            f"programs of {speed['mean_lines']:.0f} lines.",
+            f"programs of {speed['mean_lines']:.0f} lines "
+            f"({speed['programs_per_s_of_the_clock']:,.0f} per second of the clock).",
         ]
     lines += ["", f"Measured on {empirical['machine']}."]
     return "\n".join(lines)
+
+
+def _over_seeds(found: Mapping[str, Any]) -> Iterable[str]:
+    """The folds of a cross-validation are drawn: what other draws give."""
+    parts = [
+        f"{language} {figures['mean']:.1%} ± {figures['standard_deviation']:.1%}"
+        for language, figures in sorted(found.get("learned over seeds", {}).items())
+    ]
+    if parts:
+        yield "Static + learned over three draws of the folds (the table has the first; mean and "
+        yield "standard deviation): " + "; ".join(parts) + "."
+        yield ""
 
 
 def _halves(found: Mapping[str, Any]) -> Iterable[str]:
