@@ -60,7 +60,9 @@ class Comparison:
         }
 
 
-def run_seed(seed: int, output: Path, overrides: Sequence[str]) -> Path:
+def run_seed(
+    seed: int, output: Path, overrides: Sequence[str], *, accept_changes: bool = False
+) -> Path:
     """Run the recipe and its ungated variant for one seed; returns the run's folder."""
     from assay.policy.matrix import evaluate_policy
     from assay.policy.pipeline import Pipeline
@@ -76,7 +78,7 @@ def run_seed(seed: int, output: Path, overrides: Sequence[str]) -> Path:
     def tell(stage: str, event: str, facts: dict[str, Any]) -> None:
         print(f"{time.strftime('%H:%M:%S')} seed {seed} {stage}: {event}", file=sys.stderr)
 
-    Pipeline(recipe, tell=tell).run()
+    Pipeline(recipe, accept_changes, tell).run()
     write_report(recipe)
     gated = recipe.config(recipe.stage("code-complexity"))
     folder = run / "stages" / UNGATED
@@ -114,8 +116,13 @@ def fast(score: Mapping[str, Any]) -> float:
     return solved(score) * float(score["parts"]["time"]["value"] or 0.0)
 
 
+def flipped(score: Mapping[str, Any]) -> float:
+    """1 where the pair-wise judge's verdict turns with the order."""
+    return float(score["info"].get("flips", 0))
+
+
 def gap(score: Mapping[str, Any]) -> float:
-    """How far the two orders of the pair-wise judge disagree."""
+    """How far the two orders of the pair-wise judge disagree, in probability."""
     return abs(float(score["info"].get("order_gap", 0.0)))
 
 
@@ -147,7 +154,12 @@ def comparisons(runs: Sequence[Path]) -> list[Comparison]:
             summary("sft", "names", key),
             summary("pointwise-rl", "names", key),
         )
-    for label, value in (("win rate against the reference", _value), ("order gap", gap)):
+    judged = (
+        ("win rate against the reference", _value),
+        ("flip rate", flipped),
+        ("order gap", gap),
+    )
+    for label, value in judged:
         add(
             "pair-wise RL",
             label,
@@ -175,7 +187,13 @@ def comparisons(runs: Sequence[Path]) -> list[Comparison]:
             scored("code-complexity", "code", value),
             scored(UNGATED, "code", value),
         )
-    add("agentic RL", "failing turns", failing(first=True), failing(first=False))
+    for label, found in (("failing turns", failing), ("tasks done", outcome)):
+        add(
+            "agentic RL, first and last quarter",
+            label,
+            logged("agent", found, first=True),
+            logged("agent", found, first=False),
+        )
     add(
         "all RL stages: forgetting",
         "win rate against the reference",
@@ -185,17 +203,31 @@ def comparisons(runs: Sequence[Path]) -> list[Comparison]:
     return rows
 
 
-def failing(*, first: bool) -> Callable[[Path], float]:
-    """Share of failing turns in the first or the last quarter of the agentic stage's steps."""
+def logged(
+    stage: str, value: Callable[[Mapping[str, float]], float | None], *, first: bool
+) -> Callable[[Path], float]:
+    """Mean of `value` over the first or the last quarter of a stage's logged steps."""
     from assay.policy.stages.progress_log import read_log
 
     def read(run: Path) -> float:
-        folder = next((run / "stages").glob("*-agent"))
-        values = [e["turn_credit/failing"] for e in read_log(folder) if "turn_credit/failing" in e]
+        folder = next((run / "stages").glob(f"*-{stage}"))
+        values = [found for e in read_log(folder) if (found := value(e)) is not None]
         part = max(1, len(values) // 4)
         return statistics.fmean(values[:part] if first else values[-part:])
 
     return read
+
+
+def failing(entry: Mapping[str, float]) -> float | None:
+    """Share of all turns that the critic fails; it says nothing of turns without a fault."""
+    if "turn_credit/abstained" not in entry:
+        return None
+    return entry.get("turn_credit/failing", 0.0) * (1 - entry["turn_credit/abstained"])
+
+
+def outcome(entry: Mapping[str, float]) -> float | None:
+    """Share of tasks done, by the environment's verifier."""
+    return entry.get("agentic/agent/outcome/mean")
 
 
 def _value(score: Mapping[str, Any]) -> float:
@@ -227,6 +259,7 @@ def main(arguments: Sequence[str] | None = None) -> dict[str, Any]:
     parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--output", type=Path, default=Path("runs/miniature"))
     parser.add_argument("--set", action="append", default=[], dest="overrides")
+    parser.add_argument("--accept-changes", action="store_true", help="of the recipe")
     parser.add_argument("--only-table", action="store_true", help="of the seeds that are there")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args(arguments)
@@ -236,7 +269,9 @@ def main(arguments: Sequence[str] | None = None) -> dict[str, Any]:
     for seed in seeds:
         run = options.output / f"seed-{seed}"
         if not options.only_table:
-            run = run_seed(seed, options.output, options.overrides)
+            run = run_seed(
+                seed, options.output, options.overrides, accept_changes=options.accept_changes
+            )
         if (run / "evaluation" / UNGATED / "code" / "summary.json").is_file():
             runs.append(run)
     if not runs:

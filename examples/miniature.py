@@ -125,23 +125,33 @@ def name_rows(problems: Iterable[Problem]) -> list[dict[str, str]]:
 
 
 def in_batches(
-    rows: Iterable[dict[str, Any]], coins: random.Random, size: int = 4, passes: int = 4
+    rows: Iterable[dict[str, Any]],
+    coins: random.Random,
+    size: int = 4,
+    passes: int = 4,
+    pool: int = 8,
 ) -> list[dict[str, Any]]:
-    """Rows in the order of training: batches of like length, which need little padding, shuffled.
+    """Rows in the order of training: batches of like length need little padding.
+
+    Only the rows of a pool are sorted: were all, the same row would fill its batch, and a model
+    learns little from that.
 
     Args:
         rows: Fine-tuning rows.
         coins: Shuffle.
-        size: Rows a batch.
+        size: Rows a batch; a pass leaves out what does not fill one.
         passes: How often the rows are shuffled anew before the order repeats.
+        pool: Batches made of the same sorted rows.
     """
     found = []
     for _ in range(passes):
-        ordered = list(rows)
-        coins.shuffle(ordered)
-        ordered.sort(key=lambda row: len(json.dumps(row)))
-        whole = len(ordered) - len(ordered) % size  # a short batch would shift all after it
-        batches = [ordered[i : i + size] for i in range(0, whole, size)]
+        mixed = list(rows)
+        coins.shuffle(mixed)
+        mixed = mixed[: len(mixed) - len(mixed) % size]
+        batches = []
+        for start in range(0, len(mixed), size * pool):
+            near = sorted(mixed[start : start + size * pool], key=lambda row: len(json.dumps(row)))
+            batches += [near[i : i + size] for i in range(0, len(near), size)]
         coins.shuffle(batches)
         found += [row for batch in batches for row in batch]
     return found

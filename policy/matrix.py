@@ -9,12 +9,14 @@ from typing import Any
 from assay.loading import load_reward
 from assay.policy.chat import with_system
 from assay.policy.checkpoints import write_json_file
+from assay.policy.config_keys import from_table
 from assay.policy.data.sources import as_sources, read_sources
 from assay.policy.recipe import EvaluationSpec, Recipe
 from assay.policy.rollouts import kept_rollouts, summarise, weights_mark
 from assay.policy.stages.models import load_policy, load_tokenizer
 from assay.policy.stages.rl_rewards import code_reward, model_reward
 from assay.reward import Reward
+from assay.sandbox import Limits
 
 #: Folder of the matrix in a run; one folder a checkpoint, one a set.
 MATRIX = "evaluation"
@@ -74,7 +76,8 @@ def evaluate_policy(
 def evaluation_reward(recipe: Recipe, spec: EvaluationSpec) -> Reward | None:
     """The set's reward; None where its reward model is not trained yet."""
     if spec.code is not None:
-        return code_reward(time=spec.code == "complexity")
+        limits = from_table(Limits, spec.limits, "[limits]")
+        return code_reward(time=spec.code == "complexity", limits=limits)
     if spec.reward is not None:
         return load_reward(spec.reward).reward
     folder = Path(recipe.resolve(spec.reward_model))

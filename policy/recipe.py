@@ -30,6 +30,7 @@ from assay.errors import ConfigError
 from assay.policy.config_keys import from_table, require_known
 from assay.policy.rollouts import Decoding
 from assay.policy.stages.registry import StageKind, stage_kind
+from assay.sandbox import Limits
 
 #: Keys of a stage in a recipe that are the recipe's, not the stage's.
 _OF_RECIPE = ("name", "stage", "launch", "processes", "plan")
@@ -85,6 +86,7 @@ class EvaluationSpec:
         code: `correctness` or `complexity`: the code stages' own reward.
         decoding: How to sample.
         limit: Most prompts of each source.
+        limits: Of each test of `code`, where not the sandbox's own (`assay.sandbox.Limits`).
     """
 
     name: str
@@ -94,10 +96,12 @@ class EvaluationSpec:
     code: str | None = None
     decoding: Decoding = field(default_factory=Decoding)
     limit: int | None = None
+    limits: Mapping[str, Any] = field(default_factory=dict)
 
     __hash__ = None  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
+        from_table(Limits, self.limits, f"evaluation {self.name!r}, [limits]")
         given = [v for v in (self.reward, self.reward_model, self.code) if v is not None]
         if len(given) != 1:
             raise ConfigError(

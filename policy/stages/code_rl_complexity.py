@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
+from assay.policy.config_keys import from_table
 from assay.policy.stages.rl import bound_criterion, run_rl
 from assay.policy.stages.rl_config import RLConfig
 from assay.policy.stages.rl_rewards import code_reward, trained_judge
 from assay.policy.stages.stage_config import StageResult
 from assay.reward import Reward
+from assay.sandbox import Limits
 from assay.settings import real
 
 
@@ -23,6 +26,7 @@ class CodeComplexityConfig(RLConfig):
         binary: 1 if all tests pass, else 0, in place of the share.
         complexity_judge: Folder of a judge that `assay train complexity-judge` made, asked where
             the static estimator is unsure; empty: the static estimator alone.
+        limits: Of each test, where not the sandbox's own (`assay.sandbox.Limits`).
 
     Source: Nanbeige4.1-3B report (arXiv:2602.13367), code RL stage 2.
     """
@@ -34,12 +38,14 @@ class CodeComplexityConfig(RLConfig):
     gated: bool = True
     binary: bool = False
     complexity_judge: str = ""
+    limits: Mapping[str, Any] = field(default_factory=dict)
 
     __hash__ = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
         real("time_weight", self.time_weight, 0)
+        from_table(Limits, self.limits, "[limits]")
 
 
 def main(config: CodeComplexityConfig) -> StageResult:
@@ -52,6 +58,7 @@ def main(config: CodeComplexityConfig) -> StageResult:
             gated=config.gated,
             binary=config.binary,
             judge=trained_judge(config.complexity_judge) if config.complexity_judge else None,
+            limits=from_table(Limits, config.limits, "[limits]"),
         )
 
     return run_rl(config, own, criterion=bound_criterion)

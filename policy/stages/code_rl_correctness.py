@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
+from assay.policy.config_keys import from_table
 from assay.policy.stages.rl import run_rl
 from assay.policy.stages.rl_config import RLConfig
 from assay.policy.stages.rl_rewards import code_reward
 from assay.policy.stages.stage_config import StageResult
+from assay.sandbox import Limits
 
 
 @dataclass(frozen=True)
@@ -17,6 +20,7 @@ class CodeCorrectnessConfig(RLConfig):
 
     Args:
         binary: 1 if all tests pass, else 0, in place of the share.
+        limits: Of each test, where not the sandbox's own (`assay.sandbox.Limits`).
 
     Source: Nanbeige4.1-3B report (arXiv:2602.13367), code RL stage 1.
     """
@@ -25,10 +29,16 @@ class CodeCorrectnessConfig(RLConfig):
 
     domain: str = "code"
     binary: bool = False
+    limits: Mapping[str, Any] = field(default_factory=dict)
 
     __hash__ = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        from_table(Limits, self.limits, "[limits]")
 
 
 def main(config: CodeCorrectnessConfig) -> StageResult:
     """Train the policy on tests passed."""
-    return run_rl(config, lambda: code_reward(binary=config.binary))
+    limits = from_table(Limits, config.limits, "[limits]")
+    return run_rl(config, lambda: code_reward(binary=config.binary, limits=limits))

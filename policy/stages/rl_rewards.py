@@ -27,6 +27,7 @@ from assay.rewards import (
     TimeComplexity,
     WeightedSum,
 )
+from assay.sandbox import Limits
 
 
 def code_reward(
@@ -36,6 +37,7 @@ def code_reward(
     gated: bool = True,
     binary: bool = False,
     judge: ComplexityJudge | None = None,
+    limits: Limits | None = None,
 ) -> WeightedSum:
     """R = R_format + R_correctness [+ R_time where all tests pass].
 
@@ -46,12 +48,13 @@ def code_reward(
         gated: Pay R_time only where all tests pass; off for ablations.
         binary: 1 for all tests, else 0, in place of the share.
         judge: Estimates complexities; None: the static estimator.
+        limits: Time, memory and output of each test; None: the sandbox's own.
 
     Source: Nanbeige4.1-3B report (arXiv:2602.13367), code RL stages 1 and 2.
     """
     terms = {
         "format": Term(CodeFormat()),
-        "tests": Term(PassRate(binary=binary), gate="format"),
+        "tests": Term(PassRate(binary=binary, limits=limits or Limits()), gate="format"),
     }
     if time:
         gate = "tests" if gated else "format"

@@ -56,7 +56,7 @@ def test_names_and_preferences() -> None:
 
 def test_batches_hold_rows_of_like_length_and_every_pass_holds_all() -> None:
     rows = [{"text": "x" * number} for number in range(40)]
-    found = in_batches(rows, random.Random(0), size=4, passes=2)
+    found = in_batches(rows, random.Random(0), size=4, passes=2, pool=10)
     lengths = [len(row["text"]) for row in found]
     assert sorted(lengths[:40]) == sorted(lengths[40:]) == list(range(40))
     assert lengths[:40] != lengths[40:]
