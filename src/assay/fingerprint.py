@@ -16,6 +16,9 @@ from typing import Any, Protocol, runtime_checkable
 from assay._version import __version__
 from assay.errors import ConfigError
 
+#: Modules of values that parquet and data sets bring and that their repr says in full.
+_TEXTUAL = frozenset({"datetime", "decimal", "fractions", "uuid"})
+
 
 @runtime_checkable
 class Fingerprinted(Protocol):
@@ -28,8 +31,8 @@ class Fingerprinted(Protocol):
 def fingerprint_of(value: object) -> str:
     """A hexadecimal hash of a configuration value, stable over processes and machines.
 
-    Plain data, enums, NumPy arrays, files (by content), dataclasses (by class and fields, those
-    whose metadata says `fingerprint: False` left out), functions and methods (by name, source,
+    Plain data, dates, decimals, enums, NumPy arrays, files (by content), dataclasses (by class and
+    fields, those whose metadata says `fingerprint: False` left out), functions and methods (by name, source,
     defaults and what they close over, but not the globals they read) and objects with a
     `fingerprint()` or `to_dict()` method can be hashed, estimators with `predict()` by their
     pickle.
@@ -101,6 +104,8 @@ def _update(digest: Any, value: object) -> None:
                 digest.update(hashlib.file_digest(file, "sha256").digest())
         else:
             _update(digest, str(value))
+    elif type(value).__module__ in _TEXTUAL:
+        _update(digest, (_qualified(type(value)), repr(value)))
     elif isinstance(value, Mapping):
         digest.update(b"{")
         for key in sorted(value, key=lambda k: (type(k).__name__, repr(k))):

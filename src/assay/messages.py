@@ -181,6 +181,13 @@ def as_messages(value: Any, *, role: str) -> tuple[Message, ...]:
     )
 
 
+def _part(name: str, value: Any, role: str) -> tuple[Message, ...]:
+    try:
+        return as_messages(value, role=role)
+    except DataError as error:
+        raise DataError(f"the {name}: {error}") from None
+
+
 @dataclass(frozen=True, slots=True)
 class Sample:
     """One completion to be scored, with its prompt and its dataset row.
@@ -235,8 +242,8 @@ class Sample:
             else:
                 truncated = bool(eos_token_ids and ids and ids[-1] not in eos_token_ids)
         return cls(
-            prompt=as_messages(prompt, role="user"),
-            completion=as_messages(completion, role="assistant"),
+            prompt=_part("prompt", prompt, "user"),
+            completion=_part("completion", completion, "assistant"),
             columns=row,
             group=group_name(row.get("uid")),
             completion_ids=ids,

@@ -5,6 +5,8 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
 from functools import partial
 from pathlib import Path
 
@@ -26,6 +28,8 @@ class Settings:
 def test_different_values_differ() -> None:
     values = [None, 0, 0.0, False, "", "0", b"", b"0", (), {}, set(), [0], [[0]], {"a": 0}]
     values += [{"a": [0]}, {0}, {"ab": "c"}, {"a": "bc"}, ["ab", "c"], ["a", "bc"]]
+    values += [date(2026, 1, 2), datetime(2026, 1, 2), datetime(2026, 1, 2, tzinfo=UTC)]
+    values += [Decimal("1.5"), Decimal("1.50"), timedelta(1)]
     prints = [fingerprint_of(v) for v in values]
     assert len(set(prints)) == len(prints)
 

@@ -75,7 +75,7 @@ def test_bom_crlf_blank_lines_and_no_last_newline_are_read(tmp_path: Path) -> No
         (b"[" * 100_000 + b"\n", "nested too deeply"),
         (b'{"prompt": "p"}\n', "no column 'completion'; the row has ['prompt']"),
         (b'{"completion": 5}\n', "expected text or a list of messages"),
-        (b'{"completion": null}\n', "expected text or a list of messages"),
+        (b'{"completion": null}\n', "the completion: expected text or a list of messages"),
         (b'{"completion": [{"content": "x"}]}\n', "message role must be one of"),
         (line(id=1.5), "`id` must be text or a whole number, got float 1.5"),
         (line(id=True), "`id` must be text or a whole number, got bool"),
