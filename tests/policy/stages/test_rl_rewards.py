@@ -16,6 +16,7 @@ from assay.policy.stages.rl_data import as_columns, prompt_rows, training_prompt
 from assay.policy.stages.rl_rewards import code_reward, reward_functions, stage_reward
 from assay.reward import Reward, Score
 from assay.rewards import AsyncReward, Length, WeightedSum
+from assay.sandbox import Limits
 
 SLOW = "```python\nn = int(input())\nt = 0\nfor i in range(n):\n    t += i\nprint(t)\n```"
 FAST = "```python\nn = int(input())\nprint(n * (n - 1) // 2)\n```"
@@ -53,6 +54,17 @@ def test_code_stage_1_and_2() -> None:
     assert scores(code_reward(binary=True), answers) == [2.0, 2.0, 1.0, 0.0]
     # ungated, a wrong program of the right class is paid too
     assert scores(code_reward(time=True, gated=False), answers) == [2.5, 2.0, 2.0, 0.0]
+
+
+def test_limits_of_a_stage_reach_its_tests() -> None:
+    endless = "```python\nwhile True:\n    pass\n```"
+    sample = Sample.of("?", endless, ROW)
+    (score,) = code_reward(limits=Limits(cpu_s=0.3)).evaluate([sample])
+    assert "0.3 s of CPU time" in score.parts["tests"].note
+    for kind in (CodeCorrectnessConfig, CodeComplexityConfig):
+        assert kind.of(**settings(limits={"cpu_s": 1})).limits == {"cpu_s": 1}
+        with pytest.raises(ConfigError, match="did you mean 'cpu_s'"):
+            kind.of(**settings(limits={"cpu": 1}))
 
 
 def test_truncated_completions_are_shaped() -> None:
