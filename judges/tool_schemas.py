@@ -37,11 +37,12 @@ class Toolbox:
         try:
             from jsonschema import Draft202012Validator
             from jsonschema.exceptions import SchemaError, best_match
+            from referencing.exceptions import Unresolvable
         except ImportError as error:
             raise ImportError(
                 "checking calls against schemas needs jsonschema: pip install 'assay[judges]'"
             ) from error
-        self._best = best_match
+        self._best, self._unresolved = best_match, Unresolvable
         self._validators: dict[str, Any] = {}
         for tool in tools:
             name, schema = _named_schema(tool)
@@ -68,9 +69,15 @@ class Toolbox:
         """Why the arguments do not fit the tool's schema; empty if they do."""
         validator = self._find(call)
         arguments = dict(call.arguments or {})
-        if validator is None or validator.is_valid(arguments):
-            return ""
-        error = self._best(validator.iter_errors(arguments))
+        try:
+            if validator is None or validator.is_valid(arguments):
+                return ""
+            error = self._best(validator.iter_errors(arguments))
+        except self._unresolved as problem:
+            raise DataError(
+                f"the parameters of tool {call.name!r} refer to what is not in them: "
+                f"{problem!s:.160}; put it under `$defs`"
+            ) from None
         where = ".".join(str(part) for part in error.absolute_path)
         return f"{where}: {error.message:.200}" if where else f"{error.message:.200}"
 

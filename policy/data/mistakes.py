@@ -112,10 +112,10 @@ def mistake_report(
     ]
     if not chosen:
         raise DataError("no run says its `mistake_step`; --labelled needs rows that do")
-    truth = np.array([int(run.info["mistake_step"]) for run, _ in chosen])
+    truth = np.array([_step_of(run) for run, _ in chosen])
     lengths = np.array([int(run.info.get("steps") or len(run.turns)) for run, _ in chosen])
     told = [first_failing_step(run, review) for run, review in chosen]
-    longest = int(lengths.max())
+    longest = max(int(lengths.max()), 1)
     best = max(range(longest), key=lambda step: int((truth == step).sum()))
     close = max(range(longest), key=lambda step: int((abs(truth - step) <= WITHIN).sum()))
     guess = np.array([-1000 if step is None else step for step in told])
@@ -126,11 +126,24 @@ def mistake_report(
         _constant(f"always step {best} (best for exact)", best, truth),
         _constant(f"always step {close} (best within {WITHIN})", close, truth),
     )
-    names = {
-        run.id or str(i): step for i, ((run, _), step) in enumerate(zip(chosen, told, strict=True))
-    }
+    names: dict[str, int | None] = {}
+    for i, ((run, _), step) in enumerate(zip(chosen, told, strict=True)):
+        name = run.id or str(i)
+        names[name if name not in names else f"{name}#{i}"] = step
     beats = ways[0].exact.estimate > ways[2].exact.estimate
     return MistakeReport(len(chosen), ways, beats, names)
+
+
+def _step_of(run: Trajectory) -> int:
+    told = run.info["mistake_step"]
+    try:
+        if isinstance(told, bool) or (step := int(told)) < 0 or step != float(told):
+            raise ValueError
+    except (OverflowError, TypeError, ValueError):
+        raise DataError(
+            f"mistake_step of run {run.id!r:.60} must be a whole number >= 0, got {told!r:.40}"
+        ) from None
+    return step
 
 
 def _measured(name: str, guess: Any, truth: Any, lengths: Any, seed: int) -> Localised:

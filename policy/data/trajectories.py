@@ -88,9 +88,11 @@ def trajectory_row(trajectory: Trajectory, form: str = "openai") -> dict[str, An
 
     The text protocols carry no ids of calls, names of results or error marks: names and order of
     calls and results come back, ids do not. MiroFlow holds the results of one turn as one text.
+    A malformed call stays one. Who&When has no calls but fenced code that a terminal runs.
 
     Raises:
         ConfigError: No such form.
+        DataError: The form has no place for something in the trajectory.
     """
     if form not in WRITERS:
         raise ConfigError(f"form must be one of {sorted(WRITERS)}, got {form!r:.80}")

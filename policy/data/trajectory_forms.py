@@ -171,8 +171,8 @@ def _step(step: Any) -> Message:
     text = Message.of({"role": "user", "content": step.get("content")}).content
     if speaker.lower() in TERMINALS:
         return Message("tool", text, name=speaker)
-    if not name and role.lower() in ("human", "user", "system"):
-        return Message("system" if role.lower() == "system" else "user", text)
+    if not name and role.lower() in ("human", "user", "system", "developer"):
+        return Message("system" if role.lower() in ("system", "developer") else "user", text)
     if not name and role == "tool":
         return Message("tool", text)
     return Message("assistant", text, name=None if speaker in ROLES else speaker)
@@ -240,8 +240,12 @@ def _outcome(row: Mapping[str, Any]) -> float | None:
 def _budget(value: Any) -> int | None:
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or value != int(value):
-        raise DataError(f"`budget` must be a whole number of calls, got {value!r:.40}")
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, int | float)
+        or not (0 <= value < math.inf and value == int(value))
+    ):
+        raise DataError(f"`budget` must be a whole number of calls >= 0, got {value!r:.40}")
     return int(value)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
@@ -9,7 +10,8 @@ from typing import Any
 
 from assay.errors import DataError
 from assay.messages import THINK_CLOSE, THINK_OPEN, Message, ToolCall, Trajectory
-from assay.protocols import protocol
+from assay.policy.data.trajectory_forms import CODE_TOOL
+from assay.protocols import canonical, protocol
 
 #: The server that calls without one are written with in MiroFlow's form.
 SERVER = "tools"
@@ -50,9 +52,8 @@ def _text(message: Message, name: str) -> str:
     if message.role != "assistant":
         return message.content
     reader = protocol(name)
-    # A malformed call is written as it was, or as what can be told of it.
     calls = [
-        call.raw if call.error and call.raw else reader.render_call(_served(call, name))
+        _malformed(call, name) if call.error else reader.render_call(_served(call, name))
         for call in message.tool_calls
     ]
     if name == "react":
@@ -66,6 +67,30 @@ def _text(message: Message, name: str) -> str:
     if message.reasoning is None:
         return text
     return f"{THINK_OPEN}\n{message.reasoning}\n{THINK_CLOSE}\n\n{text}"
+
+
+def _malformed(call: ToolCall, name: str) -> str:
+    """A malformed call as it was, or between the marks of the protocol if it was of another one."""
+    said = json.dumps(call.name, ensure_ascii=False)
+    wrapped = {
+        "hermes": f'<tool_call>\n{{"name": {said}, "arguments": {call.raw}}}\n</tool_call>',
+        "miroflow": (
+            f"<use_mcp_tool>\n<server_name>{call.server or SERVER}</server_name>\n"
+            f"<tool_name>{call.name}</tool_name>\n<arguments>\n{call.raw}\n</arguments>\n"
+            "</use_mcp_tool>"
+        ),
+        "react": f"Action: {call.name}\nAction Input: {call.raw}",
+    }
+    bare = {  # not closed, or without input
+        "hermes": f"<tool_call>{call.name} {call.raw}",
+        "miroflow": f"<use_mcp_tool>{call.name} {call.raw}",
+        "react": f"Action: {call.name}\n(malformed) {call.raw}",
+    }
+    for text in (call.raw, wrapped[name]):
+        found = canonical((Message("assistant", text),), name)[0].tool_calls
+        if len(found) == 1 and found[0].error:
+            return text
+    return bare[name]
 
 
 def _served(call: ToolCall, name: str) -> ToolCall:
@@ -116,6 +141,11 @@ def _who_and_when(trajectory: Trajectory) -> dict[str, Any]:
             "Who&When tells results by the name of the terminal, and a tool message here has no "
             "name; write the form 'openai'"
         )
+    if lost := [c.name for m in trajectory.messages for c in m.tool_calls if not _fenced(m, c)]:
+        raise DataError(
+            f"Who&When knows no calls but code in fences, and here {lost[0]!r:.60} is called; "
+            "write the form 'openai'"
+        )
     history = [
         {"content": message.content, "role": message.role} | ({"name": message.name}
         if message.name and message.role != "tool" else {})
@@ -129,6 +159,10 @@ def _who_and_when(trajectory: Trajectory) -> dict[str, Any]:
     if info.get("mistake_step") is not None:
         info["mistake_step"] = str(info["mistake_step"])
     return {"history": history, **row, **info}
+
+
+def _fenced(message: Message, call: ToolCall) -> bool:
+    return call.name == CODE_TOOL and "```" in message.content
 
 
 WRITERS: dict[str, Callable[[Trajectory], dict[str, Any]]] = {
