@@ -32,9 +32,9 @@ def fingerprint_of(value: object) -> str:
     """A hexadecimal hash of a configuration value, stable over processes and machines.
 
     Plain data, dates, decimals, enums, NumPy arrays, files (by content), dataclasses (by class and
-    fields, those whose metadata says `fingerprint: False` left out), functions and methods (by name, source,
-    defaults and what they close over, but not the globals they read) and objects with a
-    `fingerprint()` or `to_dict()` method can be hashed, estimators with `predict()` by their
+    fields, those whose metadata says `fingerprint: False` left out), functions and methods (by
+    name, source, defaults and what they close over, but not the globals they read) and objects
+    with a `fingerprint()` or `to_dict()` method can be hashed, estimators with `predict()` by their
     pickle.
 
     Raises:
