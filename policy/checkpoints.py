@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +58,30 @@ def resume_point(folder: str | Path, mark: str, *, resume: bool = True) -> str |
             )
     write_json_file(run, {"configuration": mark})
     return None if last is None else str(last)
+
+
+def train_from(trainer: Any, checkpoint: str | None) -> None:
+    """Train, from `checkpoint` if there is one.
+
+    A run may be killed after its last checkpoint and before its result is written. The trainer
+    would do one step more than it was told to from there; here it only loads the checkpoint.
+    """
+    from transformers import TrainerCallback
+
+    class StopWhereNothingIsLeft(TrainerCallback):
+        """Leaves the training before the first step that is one too many."""
+
+        def on_epoch_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+            if 0 < state.max_steps <= state.global_step:
+                raise _NothingLeft
+
+    trainer.add_callback(StopWhereNothingIsLeft())
+    with suppress(_NothingLeft):
+        trainer.train(resume_from_checkpoint=checkpoint)
+
+
+class _NothingLeft(Exception):
+    """The checkpoint is that of the last step."""
 
 
 def write_json_file(path: str | Path, data: Any) -> None:

@@ -19,7 +19,7 @@ from typing import Any
 
 from assay.errors import ConfigError
 from assay.fingerprint import fingerprint_of
-from assay.policy.checkpoints import resume_point
+from assay.policy.checkpoints import resume_point, train_from
 from assay.policy.config_keys import trl_arguments
 from assay.policy.data.crossed_pairs import unlabelled_pairs
 from assay.policy.data.preferences import Preference
@@ -143,7 +143,7 @@ def main(
         trainer.add_callback(callback)
     if callbacks:
         quiet(trainer)
-    trainer.train(resume_from_checkpoint=checkpoint)
+    train_from(trainer, checkpoint)
     metrics, calibration = evaluate_held_out(trainer, held_out, pairwise=pairwise)
     folder = save_model(config, trainer, tokenizer, calibration)
     if trainer.is_world_process_zero():

@@ -11,7 +11,7 @@ from typing import Any
 from assay.errors import ConfigError, DataError
 from assay.fingerprint import fingerprint_of
 from assay.groups import world
-from assay.policy.checkpoints import resume_point, write_json_file
+from assay.policy.checkpoints import resume_point, train_from, write_json_file
 from assay.policy.config_keys import trl_arguments
 from assay.policy.data.difficulty import DifficultyFilter, MeetsBound, Solved
 from assay.policy.rollouts import Decoding, kept_rollouts, weights_mark
@@ -96,7 +96,7 @@ def run_rl(
         **(trainer_settings or {}),
     )
     quiet(trainer)
-    trainer.train(resume_from_checkpoint=checkpoint)
+    train_from(trainer, checkpoint)
     save_policy(trainer, tokenizer, config.output_dir, merge_lora=config.merge_lora)
     result = StageResult(
         Path(config.output_dir),

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from assay.errors import ConfigError, DataError
-from assay.policy.checkpoints import resume_point, write_json_file
+from assay.policy.checkpoints import resume_point, train_from, write_json_file
 from assay.policy.config_keys import trl_arguments
 from assay.policy.data.sources import by_share, read_sources
 from assay.policy.stages.models import (
@@ -109,7 +109,7 @@ def main(config: SftConfig, *, rows: Mapping[str, Sequence[Any]] | None = None) 
         callbacks=stage_callbacks(config.output_dir),
     )
     quiet(trainer)
-    trainer.train(resume_from_checkpoint=checkpoint)
+    train_from(trainer, checkpoint)
     save_policy(trainer, tokenizer, config.output_dir, merge_lora=config.merge_lora)
     folder = Path(config.output_dir)
     losses = [entry["loss"] for entry in trainer.state.log_history if "loss" in entry]

@@ -95,6 +95,24 @@ def test_sft_lora_then_code_rl(base: Path, tmp_path: Path) -> None:
     assert 0 <= entries[0]["groups/dropped"] <= 1
 
 
+def test_a_stage_killed_after_its_last_step_does_no_other(base: Path, tmp_path: Path) -> None:
+    config = sft.SftConfig.of(
+        model=base,
+        data=chats(tmp_path),
+        output_dir=tmp_path / "sft",
+        max_length=128,
+        trl=TRL | {"max_steps": 2, "save_strategy": "steps", "save_steps": 1},
+    )
+    sft.main(config)
+    weights = (tmp_path / "sft" / "model.safetensors").read_bytes()
+    for name in ("stage.json", "model.safetensors"):
+        (tmp_path / "sft" / name).unlink()
+    again = sft.main(config)
+    assert (again.steps, again.resumed_from) == (2, "checkpoint-2")
+    assert (tmp_path / "sft" / "model.safetensors").read_bytes() == weights
+    assert [entry["step"] for entry in read_log(tmp_path / "sft") if "loss" in entry] == [1, 2]
+
+
 def test_groups_without_signal_leave_the_loss(base: Path, tmp_path: Path) -> None:
     import torch
 
