@@ -135,7 +135,7 @@ def fit(texts: Sequence[str], longest: int, nonce: str) -> list[str]:
     candidates are never cut unequally.
 
     >>> [len(t) for t in fit(["a" * 10, "b" * 500, "c" * 500], 210, "5f3a")]
-    [10, 131, 131]
+    [10, 134, 134]
     """
     left, allowed = longest, [0] * len(texts)
     order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
