@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -46,6 +47,8 @@ class ProbeItem:
     def of(cls, pair: Pair, index: int = 0) -> ProbeItem:
         """Read `prompt_id`, `label`, `author_a` and `author_b` from the pair's columns.
 
+        Without `prompt_id`, `uid` or `question_id`, pairs with the same prompt are one cluster.
+
         Raises:
             DataError: A label that is none of A, B, tie.
         """
@@ -55,7 +58,12 @@ class ProbeItem:
             raise DataError(
                 f"pair {pair.id or index}: label must be A, B or tie, got {label!r:.40}", index
             )
-        prompt = columns.get("prompt_id", columns.get("uid", pair.id or f"pair-{index}"))
+        names = [columns.get(key) for key in ("prompt_id", "uid", "question_id")]
+        prompt = next((name for name in names if name not in (None, "")), None)
+        if prompt is None and pair.prompt:
+            shown = repr(_content(pair.prompt)).encode("utf-8", "backslashreplace")
+            prompt = f"prompt-{hashlib.sha256(shown).hexdigest()[:12]}"
+        prompt = pair.id or f"pair-{index}" if prompt is None else prompt
         authors = (str(columns.get(f"author_{side}") or "") for side in "ab")
         return cls(pair, str(prompt), label or None, *authors)
 

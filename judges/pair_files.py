@@ -20,7 +20,7 @@ LAYOUTS: dict[str, tuple[str, str, str]] = {
 }
 _LABELS = {"a": "A", "b": "B", "tie": "tie", "1": "A", "2": "B", "a>b": "A", "b>a": "B"}
 _LABELS |= {"a=b": "tie"}
-_IDS = ("id", "pair_id", "question_id")
+_IDS = ("id", "pair_id")
 
 
 def read_pairs(path: str | Path, *, limit: int | None = None) -> list[Pair]:
@@ -35,15 +35,25 @@ def read_pairs(path: str | Path, *, limit: int | None = None) -> list[Pair]:
         limit: At most so many.
 
     Raises:
-        DataError: A row of no known layout, without an answer, or with a label that is none.
+        DataError: A row of no known layout, without an answer, with a label that is none, or with
+            another row's id: verdicts on two pairs would pass for repeats of one.
         ConfigError: The file cannot be read.
     """
     path = Path(path)
     found: list[Pair] = []
+    seen: set[str] = set()
     for line, row in rows_of(path):
         if limit is not None and len(found) >= limit:
             break
-        found.append(pair_of(row, f"{path.name}:{line}", len(found)))
+        pair = pair_of(row, f"{path.name}:{line}", len(found))
+        if pair.id in seen:
+            raise DataError(
+                f"{path.name}:{line}: id {pair.id!r} stands in two rows; give every pair its "
+                "own id, and pairs of one prompt the same prompt_id",
+                len(found),
+            )
+        seen.add(pair.id)
+        found.append(pair)
     if not found:
         raise DataError(f"{path} holds no pairs; give a file with prompt, a and b in each row")
     return found

@@ -22,7 +22,7 @@ from assay.messages import as_messages
 
 def pair(a: str, b: str, name: str = "0", **columns: object) -> Pair:
     say = [as_messages(text, role="assistant") for text in (a, b)]
-    return Pair(as_messages("Which?", role="user"), say[0], say[1], columns, name)
+    return Pair(as_messages(f"Which {name}?", role="user"), say[0], say[1], columns, name)
 
 
 @dataclass(frozen=True)
@@ -145,7 +145,7 @@ def test_probes_share_requests_and_each_is_asked_once():
 
 def test_a_request_is_known_by_its_content_not_its_id():
     one = pair("x", "y", "1", label="A")
-    same, other = replace(one, id="2", columns={}), pair("x", "z")
+    same, other = replace(one, id="2", columns={}), pair("x", "z", "1")
     assert Ask(one).key == Ask(same).key != Ask(other).key
     assert Ask(one).key not in (Ask(one.swapped()).key, Ask(one, "terse").key, Ask(one, "", 1).key)
 
@@ -242,6 +242,14 @@ def test_changes_that_do_not_apply_leave_the_pair_alone():
     stated = next(c for c in CHANGES if c.name == "sycophancy")
     assert not stated.applies(alike)
     assert 1.4 < len(padded("word " * 100)) / 500 < 1.8
+
+
+def test_pairs_of_one_prompt_are_one_cluster_whatever_they_are_called():
+    one, two = ProbeItem.of(pair("x", "y", "1")), ProbeItem.of(pair("x", "y", "2"))
+    again = ProbeItem.of(replace(pair("x", "z", "1"), id="3"))
+    assert one.prompt_id == again.prompt_id != two.prompt_id
+    assert ProbeItem.of(pair("x", "y", "1", uid="u")).prompt_id == "u"
+    assert ProbeItem.of(Pair((), (), (), {}, "named")).prompt_id == "named"
 
 
 def test_targets_are_balanced():

@@ -209,6 +209,8 @@ def test_rows_of_every_layout_become_pairs(tmp_path):
         read_pairs(write(tmp_path / "bad.jsonl", [{"prompt": "p", "answer": "x"}]))
     with pytest.raises(DataError, match="label must be"):
         read_pairs(write(tmp_path / "bad.jsonl", [{"prompt": "p", "a": "x", "b": "y", "label": 3}]))
+    with pytest.raises(DataError, match="stands in two rows"):
+        read_pairs(write(tmp_path / "bad.jsonl", [layouts[3]] * 2))
     with pytest.raises(ConfigError, match="no file"):
         read_pairs(tmp_path / "none.jsonl")
 
