@@ -172,13 +172,10 @@ def theirs(seeds: int) -> list[dict[str, Any]]:
 
 
 def _row(who: str, judge: str, coverage: Any, flagged: float, seconds: float) -> dict[str, Any]:
-    return {
-        "auditor": who,
-        "judge": judge,
-        "coverage": coverage,
-        "flagged": flagged,
-        "seconds": seconds,
-    }
+    row = {"auditor": who, "judge": judge, "coverage": coverage, "flagged": flagged}
+    covered = "" if coverage is None else f"{coverage:.1%}"
+    print(f"{who:<16}{judge:<14}{covered:>9}{flagged:9.1%}{seconds:9.0f}", flush=True)
+    return row | {"seconds": seconds}
 
 
 def main() -> None:
@@ -189,15 +186,9 @@ def main() -> None:
     parser.add_argument("--json", type=Path, metavar="FILE")
     options = parser.parse_args()
     seeds = 40 if options.quick else options.seeds
-    rows = ours(seeds) + theirs(seeds)
     print(f"{seeds} audits of {PROMPTS * PER_PROMPT} pairs, {PROMPTS} prompts")
     print(f"{'auditor':<16}{'judge':<14}{'covered':>9}{'flagged':>9}{'seconds':>9}")
-    for row in rows:
-        covered = "" if row["coverage"] is None else f"{row['coverage']:.1%}"
-        print(
-            f"{row['auditor']:<16}{row['judge']:<14}{covered:>9}{row['flagged']:9.1%}"
-            f"{row['seconds']:9.0f}"
-        )
+    rows = ours(seeds) + theirs(seeds)
     if len(rows) == len(CASES) + 1:
         print("judgecal is not installed: its side is left out")
     print(f"{os.cpu_count()} CPUs, Python {platform.python_version()}, NumPy {np.__version__}")
