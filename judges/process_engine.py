@@ -197,13 +197,12 @@ def _deal(staffed: Iterator[tuple[_Worker, list[Row]]], batches: Iterator[list[R
             worker = busy.pop(pipe)
             done = worker.take()
             if done is not None:
+                yield done  # first: what it cost may be the last that the job may spend
                 batch = next(batches, None)
                 if batch is not None:
                     worker.give(batch)
             if worker.batch is not None:
                 busy[worker.pipe] = worker
-            if done is not None:
-                yield done
 
 
 def _serve(pipe: Connection, packed: bytes) -> None:

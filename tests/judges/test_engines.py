@@ -19,7 +19,16 @@ from assay.judges.process_engine import Processes, visible_gpus
 from assay.judges.ray_engine import RayData
 from assay.judges.rows import Row, RowSource
 from tests.judges import toy_rewards
-from tests.judges.test_offline import Notes, in_order, job, results, run, write_groups, write_rows
+from tests.judges.test_offline import (
+    Notes,
+    Priced,
+    in_order,
+    job,
+    results,
+    run,
+    write_groups,
+    write_rows,
+)
 
 
 def test_two_processes_give_the_same_rows(tmp_path):
@@ -89,6 +98,12 @@ def is_running(process):
         return Path(f"/proc/{process}/cmdline").read_bytes() != b""  # a zombie has none
     except OSError:
         return False
+
+
+def test_no_batch_begins_once_enough_is_spent(tmp_path):
+    write_rows(tmp_path / "in.jsonl", 20)
+    report = run(tmp_path, Priced(), batch_size=2, max_cost=3.0, engine=Processes(1))
+    assert (report.written, report.overspent) == (4, True)
 
 
 def test_errors_come_home(tmp_path):
