@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from assay.calibration.verdict_audit import JudgeAudit
 from assay.errors import ConfigError
 
-_FORM = re.compile(r"\s*(\w+)\s*(<=|>=)\s*([-+]?\d*\.?\d+)\s*")
+_FORM = re.compile(r"\s*(\w+)\s*(<=|>=)\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*")
 
 
 @dataclass(frozen=True)

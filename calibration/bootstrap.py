@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.calibration.arrays import FloatArray, group_codes
+from assay.calibration.arrays import FloatArray, group_codes, vector
 from assay.calibration.distributions import normal_cdf, t_quantile
 from assay.calibration.intervals import Interval
 from assay.errors import DataError
@@ -147,7 +147,7 @@ def design_effect(values: FloatArray, groups: NDArray[Any] | list[Any]) -> float
         >>> design_effect(np.array([1.0, 1, 0, 0] * 50), [i // 2 for i in range(200)])
         2.0
     """
-    x = np.asarray(values, dtype=np.float64)
+    x = vector("values", values)
     codes = group_codes("groups", groups, len(x))
     size = int(codes.max()) + 1 if len(codes) else 0
     independent = float(np.sum((x - x.mean()) ** 2)) if len(x) else 0.0

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
@@ -15,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from assay.calibration.arrays import FloatArray, logit, sigmoid, vector
+from assay.calibration.saved_objects import load_object, save_object
 from assay.errors import ConfigError, DataError
 
 Scale = Literal["probability", "logit"]
@@ -159,13 +158,7 @@ class Calibrator(ABC):
 
     def save(self, path: str | Path) -> None:
         """Write the calibrator as JSON, all or nothing."""
-        target = Path(path)
-        draft = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-        try:
-            draft.write_text(json.dumps(self.to_dict(), indent=2, allow_nan=False) + "\n")
-            os.replace(draft, target)
-        finally:
-            draft.unlink(missing_ok=True)
+        save_object(path, self.to_dict())
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
@@ -174,19 +167,7 @@ class Calibrator(ABC):
         Raises:
             ConfigError: Not a calibrator's file.
         """
-        try:
-            data = json.loads(Path(path).read_text(encoding="utf-8"))
-        except OSError as error:
-            raise ConfigError(
-                f"{path} cannot be read: {error.strerror}; save a calibrator there first"
-            ) from None
-        except ValueError as error:
-            raise ConfigError(
-                f"{path} is not JSON: {error}; save one with Calibrator.save"
-            ) from None
-        if not isinstance(data, dict):
-            raise ConfigError(f"{path} must hold an object, got {type(data).__name__}")
-        return cls.from_dict(data)
+        return cls.from_dict(load_object(path, "calibrator", "Calibrator.save writes one"))
 
     def _logits(self, p: ArrayLike) -> FloatArray:
         if self.scale == "logit":

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import math
-import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -16,6 +14,7 @@ from numpy.typing import ArrayLike
 from assay.calibration.arrays import FloatArray, vector
 from assay.calibration.debias import debias_one_order
 from assay.calibration.distributions import binomial_cdf
+from assay.calibration.saved_objects import load_object, save_object
 from assay.errors import ConfigError, DataError
 
 FORMAT = 1
@@ -86,13 +85,7 @@ class PositionCorrection:
 
     def save(self, path: str | Path) -> None:
         """Write JSON, all or nothing."""
-        target = Path(path)
-        draft = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-        try:
-            draft.write_text(json.dumps(self.to_dict(), indent=2, allow_nan=False) + "\n")
-            os.replace(draft, target)
-        finally:
-            draft.unlink(missing_ok=True)
+        save_object(path, self.to_dict())
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
@@ -101,17 +94,7 @@ class PositionCorrection:
         Raises:
             ConfigError: Missing, or not a correction's file.
         """
-        try:
-            data = json.loads(Path(path).read_text(encoding="utf-8"))
-        except OSError as error:
-            raise ConfigError(
-                f"cannot read the correction {path}: {error.strerror or error}; an audit writes one"
-            ) from error
-        except ValueError as error:
-            raise ConfigError(f"{path} is not JSON: {error}; an audit writes one") from None
-        if not isinstance(data, dict):
-            raise ConfigError(f"{path} must hold an object, got {type(data).__name__}")
-        return cls.from_dict(data)
+        return cls.from_dict(load_object(path, "correction", "an audit writes one"))
 
 
 def suggested_max_order_gap(

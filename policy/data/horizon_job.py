@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import islice
@@ -99,9 +100,11 @@ class HorizonJob:
         """Do it.
 
         Raises:
-            ConfigError: An endpoint without a model.
+            ConfigError: An endpoint without a model, or a bound of success that is no number.
             DataError: Files that cannot be read, or no runs.
         """
+        if not math.isfinite(self.success):
+            raise ConfigError(f"success must be a finite outcome, got {self.success}; 1 is usual")
         if self.base_url is not None and self.model is None:
             raise ConfigError("an endpoint needs the name of its model; give --model")
         if self.plot is not None:

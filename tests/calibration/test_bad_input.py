@@ -98,5 +98,5 @@ def test_files_of_calibrators_are_checked(fields: dict[str, Any], tmp_path: Path
 
 
 def test_a_calibrator_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="cannot be read"):
+    with pytest.raises(ConfigError, match="cannot read the calibrator"):
         c.Calibrator.load(tmp_path / "none.json")

@@ -196,6 +196,7 @@ def test_words_and_advice(tmp_path: Path) -> None:
 
 def test_limits(tmp_path: Path) -> None:
     audits = audit_verdicts(read_verdicts(biased(tmp_path / "v.jsonl")), resamples=100)
+    assert Limit.parse("ece<=1e-3").bound == 0.001 and Limit.parse("ece<=1.").bound == 1
     held = [Limit.parse("consistency>=0.1"), Limit.parse("abs_fairness <= 1")]
     assert broken_limits(audits, held) == []
     (broken,) = broken_limits(audits, [Limit.parse("flip_rate<=0.01")])

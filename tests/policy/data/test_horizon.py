@@ -126,6 +126,11 @@ def test_no_oracle_run_of_a_generated_environment_is_flagged() -> None:
     assert not wrong
 
 
+def test_a_bound_that_no_outcome_reaches_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="success must be a finite outcome"):
+        HorizonJob(tmp_path / "runs.jsonl", success=math.nan).run()
+
+
 def test_the_command(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     runs = [run(n % 6 + 1, float(n % 2), str(n)) for n in range(12)]
