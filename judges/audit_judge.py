@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from assay.calibration.verdict_audit import JudgeAudit, audit_verdicts
 from assay.calibration.calibrator import Calibrator
 from assay.calibration.correction import (
     PositionCorrection,
@@ -24,6 +23,7 @@ from assay.calibration.probe import Probe
 from assay.calibration.probe_requests import Ask, ProbeItem, Versions, both_orders, text_of
 from assay.calibration.probes import ProbeRun, run_probes, standard_probes
 from assay.calibration.temperature import Temperature
+from assay.calibration.verdict_audit import JudgeAudit, audit_verdicts
 from assay.calibration.verdict_codes import FIRST, MISSING, SECOND, TIE
 from assay.calibration.verdict_table import VerdictTable
 from assay.errors import DataError
