@@ -110,6 +110,9 @@ def test_prepare_writes_what_the_recipe_reads(tmp_path: Path) -> None:
     tokenizer = AutoTokenizer.from_pretrained(folder / "base")
     assert len(tokenizer) == counts["vocabulary"]
     recipe = load_recipe("tiny", [f'output_dir="{tmp_path}"'])
+    shape = json.loads((folder / "base" / "config.json").read_text())
+    planned = recipe.model.architecture
+    assert {key: shape[key] for key in planned} == planned
     for stage in recipe.stages:
         for source in recipe.config(stage).data:
             assert Path(getattr(source, "path", source)).is_file()
