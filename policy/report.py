@@ -83,7 +83,7 @@ def _stages(recipe: Recipe) -> Table:
                 str(entry.get("status", "not begun")),
                 f"{entries[-1]['step']:.0f}" if entries else "",
                 f"{key} {values[0]:.3f} → {values[-1]:.3f}" if values else "",
-                seconds_text(entry.get("seconds", 0.0)),
+                seconds_text(entry["seconds"]) if "seconds" in entry else "",
                 str(entry.get("tries", "")),
             )
         )
@@ -118,7 +118,7 @@ def _part_measures(cells: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, st
 
 
 def _examples(recipe: Recipe, run: Path, most: int = 3) -> list[Any]:
-    """The same prompts before and after: the first rollout of the first and the last checkpoint."""
+    """The same prompts before and after: the first rollout of the first two and last checkpoint."""
     order = ["start", *(stage.name for stage in recipe.stages if stage.kind.policy)]
     found: list[Any] = []
     for evaluation in recipe.evaluations:
@@ -126,13 +126,17 @@ def _examples(recipe: Recipe, run: Path, most: int = 3) -> list[Any]:
         files = [file for file in files if file.is_file()]
         if len(files) < 2:
             continue
-        before, after = (_first_by_uid(file) for file in (files[0], files[-1]))
+        files = list(dict.fromkeys([*files[:2], files[-1]]))
+        before, *after = (_first_by_uid(file) for file in files)
         rows = [
-            (before[uid]["prompt"][-1]["content"][:300], _text(before[uid]), _text(after[uid]))
+            (
+                before[uid]["prompt"][-1]["content"][:300],
+                *(_text(some[uid]) for some in (before, *after)),
+            )
             for uid in list(before)[:most]
-            if uid in after
+            if all(uid in some for some in after)
         ]
-        names = (files[0].parts[-3], files[-1].parts[-3])
+        names = [file.parts[-3] for file in files]
         found.append(f"**{evaluation.name}**")
         found.append((("prompt", *names), rows))
     return found
