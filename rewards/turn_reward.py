@@ -87,7 +87,14 @@ class TurnReward(Reward):
             real("TurnReward.cap", self.cap, 0)
         if self.protocol is not None:
             protocol(self.protocol)
-        object.__setattr__(self, "info_columns", tuple(self.info_columns))
+        told: Any = self.info_columns
+        names = list(told) if isinstance(told, list | tuple | set | frozenset) else []
+        if not all(isinstance(name, str) and name for name in names) or (told and not names):
+            raise ConfigError(
+                f"TurnReward.info_columns must be a tuple of column names, got {told!r:.60}; one "
+                "is written ('evidence',)"
+            )
+        object.__setattr__(self, "info_columns", tuple(names))
         lowest = {"zero": 0.0, "mean": -self.cost}.get(
             self.total, float("-inf") if self.cap is None else -self.cap
         )

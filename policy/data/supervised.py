@@ -11,11 +11,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from assay.errors import DataError
+from assay.errors import ConfigError, DataError
 from assay.judge import TurnCritic, TurnVerdict
-from assay.messages import Trajectory
+from assay.messages import Message, Trajectory
 from assay.policy.data.trajectory_rows import WRITERS, message_row
 
+#: The forms that hold a conversation in one list of messages.
+FORMS = ("hermes", "miroflow", "react", "openai")
 #: The label of a token outside the loss.
 IGNORED = -100
 
@@ -74,7 +76,13 @@ def supervised_rows(
         form: `hermes`, `miroflow` or `react` writes calls as text, `openai` keeps `tool_calls`.
         min_outcome: Leave out runs whose outcome is below it, or unknown; None keeps all.
         batch: Trajectories that the critic sees at once.
+
+    Raises:
+        ConfigError: No such form, or an empty batch.
     """
+    _check_form(form)
+    if isinstance(batch, bool) or not isinstance(batch, int) or batch < 1:
+        raise ConfigError(f"batch must be a whole number >= 1, got {batch!r:.40}")
     waiting: list[Trajectory] = []
     for trajectory in trajectories:
         outcome = trajectory.outcome
@@ -98,8 +106,12 @@ def supervised_row(
         form: As in `supervised_rows`.
 
     Raises:
-        DataError: Not one flag per assistant turn.
+        ConfigError: No such form.
+        DataError: Not one flag per assistant turn, or one that is neither 0 nor 1.
     """
+    _check_form(form)
+    if not all(flag in (0, 1) for flag in flags):
+        raise DataError(f"a loss flag must be 0 or 1, got {list(flags)[:10]}")
     turns = len(trajectory.turns)
     if len(flags) != turns:
         raise DataError(f"{turns} assistant turns need as many loss flags, got {len(flags)}")
@@ -219,7 +231,14 @@ def _messages(row: Mapping[str, Any]) -> list[dict[str, Any]]:
         raise DataError(
             f"a row for fine-tuning needs `conversations` or `messages`, it has {sorted(row)[:20]}"
         )
+    if wrong := [m for m in found if not isinstance(m, dict | Message)]:
+        raise DataError(f"a message must be a mapping, got {wrong[0]!r:.60}")
     return [message if isinstance(message, dict) else message_row(message) for message in found]
+
+
+def _check_form(form: str) -> None:
+    if form not in FORMS:
+        raise ConfigError(f"form must be one of {', '.join(FORMS)}, got {form!r:.60}")
 
 
 def _flag(message: Mapping[str, Any]) -> int:

@@ -8,11 +8,13 @@ from typing import Any
 
 import pytest
 
-from assay.errors import DataError
+from assay.errors import ConfigError, DataError
 from assay.judges.turn_critic import RuleCritic
 from assay.messages import Message, ToolCall, Trajectory
 from assay.policy.data.mistakes import mistake_report
+from assay.policy.data.supervised import losses_of_row, supervised_row, supervised_rows
 from assay.policy.data.trajectories import read_trajectory, trajectory_row
+from assay.rewards.turn_reward import TurnReward
 
 ASKED = {"role": "user", "content": "Find it."}
 MALFORMED = ["{bad", "[1, 2]", '"{}"', '{"a": NaN}', '{"a": 1, "a": 2}', '{"a": "</tool_call>"', ""]
@@ -73,3 +75,20 @@ def test_runs_of_one_name_and_runs_without_turns_are_all_counted() -> None:
     runs = [Trajectory((Message("user", "x"),), id="a", info={"mistake_step": 0})] * 2
     report = mistake_report(runs, RuleCritic().review(runs))
     assert report.runs == 2 and sorted(report.guesses) == ["a", "a#1"]
+
+
+def test_rows_for_fine_tuning_are_checked() -> None:
+    run = Trajectory((Message("user", "x"), Message("assistant", "y")))
+    with pytest.raises(DataError, match="flag must be 0 or 1"):
+        supervised_row(run, [2])
+    with pytest.raises(ConfigError, match="form must be one of"):
+        supervised_row(run, [1], "tau_bench")
+    with pytest.raises(ConfigError, match="batch must be"):
+        list(supervised_rows([run], RuleCritic(), batch=0))
+    with pytest.raises(DataError, match="a message must be a mapping"):
+        losses_of_row({"messages": [5]})
+
+
+def test_one_column_in_no_tuple_is_not_taken_letter_by_letter() -> None:
+    with pytest.raises(ConfigError, match=r"written \('evidence',\)"):
+        TurnReward(RuleCritic(), info_columns="evidence")  # type: ignore[arg-type]
