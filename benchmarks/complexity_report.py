@@ -221,8 +221,10 @@ def _over_seeds(found: Mapping[str, Any]) -> Iterable[str]:
         for language, figures in sorted(found.get("learned over seeds", {}).items())
     ]
     if parts:
-        yield "Static + learned over three draws of the folds (the table has the first; mean and "
-        yield "standard deviation): " + "; ".join(parts) + "."
+        yield (
+            "Static + learned over three draws of the folds (the table has the first; mean and "
+            f"standard deviation): {'; '.join(parts)}."
+        )
         yield ""
 
 
@@ -238,7 +240,8 @@ def _halves(found: Mapping[str, Any]) -> Iterable[str]:
         if half in found
     ]
     if parts:
-        yield "Static by halves (the rules were developed on one): " + "; ".join(parts) + "."
+        told = "the rules were developed on one; of the other one program was read"
+        yield f"Static by halves ({told}): {'; '.join(parts)}."
 
 
 def _distance(matrix: Matrix) -> float:
