@@ -170,7 +170,7 @@ class AblationTable:
             "",
             self.question,
             "",
-            f"{self.seeds} seeds; intervals by Student's t.",
+            f"Seeds: {self.seeds}; intervals by Student's t.",
         ]
         out += ["", "| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
         for line in self.lines:
