@@ -38,9 +38,14 @@ def language_of(path: Path, given: str | None) -> str:
 
 
 def write_json(path: Path | None, data: Any) -> None:
-    """Write results for machines; nothing without a path. What JSON does not know becomes text."""
+    """Write results for machines; nothing without a path. What JSON does not know becomes text.
+
+    The file appears whole or not at all.
+    """
     if path is not None:
-        path.write_text(json.dumps(data, indent=2, default=str) + "\n")
+        part = path.with_name(f".{path.name}.part")
+        part.write_text(json.dumps(data, indent=2, default=str) + "\n")
+        part.replace(path)
 
 
 def write_folder(folder: Path, texts: Mapping[str, str]) -> None:
