@@ -1,4 +1,4 @@
-"""Curves of a run: one row of panels a stage, one panel a reward leaf, against the step."""
+"""Curves of a run: one picture a stage, one panel a reward leaf, against the step."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ _MORE = (
     ("completions/clipped_ratio", "cut at the limit"),
     ("monitor/repetition_mean", "repetition"),
     ("completions/mean_length", "mean length"),
+    ("tools/call_frequency", "tool calls a rollout"),
 )
+#: Most panels side by side; more would be too small to read on a page.
+_ACROSS = 5
 
 
 def stage_plots(recipe: Recipe, folder: Path) -> list[Path]:
@@ -43,9 +46,13 @@ def _plot(name: str, entries: Sequence[dict[str, float]], path: Path) -> None:
     from matplotlib.ticker import MaxNLocator
 
     curves = _curves(entries)
-    figure = Figure(figsize=(2.7 * len(curves) + 0.4, 2.3), layout="constrained")
-    axes: Any = figure.subplots(1, len(curves), squeeze=False)[0]
-    for axis, (label, points) in zip(axes, curves, strict=True):
+    width = min(_ACROSS, len(curves))
+    height = -(-len(curves) // width)
+    figure = Figure(figsize=(2.7 * width + 0.4, 1.9 * height + 0.4), layout="constrained")
+    axes: Any = figure.subplots(height, width, squeeze=False).flat
+    for axis in axes[len(curves) :]:
+        axis.remove()
+    for axis, (label, points) in zip(axes, curves, strict=False):
         steps, values = zip(*points, strict=True)
         axis.plot(steps, values, color="0.75", linewidth=0.8)
         axis.plot(steps, _smooth(values), color="tab:blue", linewidth=1.6)
