@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from assay.calibration.audit_text import advice, sentences
-from assay.calibration.verdict_audit import JudgeAudit
 from assay.calibration.plots import as_svg, plot_bias_by_gap, plot_order_gap, plot_reliability
+from assay.calibration.verdict_audit import JudgeAudit
 from assay.calibration.verdict_codes import FIRST, SECOND
 
 _STYLE = """
