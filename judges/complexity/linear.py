@@ -159,11 +159,14 @@ class LinearModel:
             shape=(len(words), len(terms)),
         )
         small = sparse.csr_matrix(_standard(numbers, mean, scale))
-        model = linear.LogisticRegression(C=strength, max_iter=500).fit(
-            sparse.hstack([matrix, small]).tocsr(), list(labels)
-        )
-        weights, bias = model.coef_.T, model.intercept_
-        if len(model.classes_) == 2:  # scikit-learn keeps one side only
+        features = sparse.hstack([matrix, small]).tocsr()
+        classes: Sequence[str] = sorted(set(labels))
+        if len(classes) == 1:  # nothing to tell apart, as in a fold of few programs
+            weights, bias = np.zeros((features.shape[1], 1)), np.zeros(1)
+        else:
+            model = linear.LogisticRegression(C=strength, max_iter=500).fit(features, list(labels))
+            weights, bias, classes = model.coef_.T, model.intercept_, model.classes_
+        if len(classes) == 2:  # scikit-learn keeps one side only
             weights, bias = np.hstack([-weights, weights]) / 2, np.array([-bias[0], bias[0]]) / 2
         return cls(
             terms,
@@ -172,7 +175,7 @@ class LinearModel:
             scale,
             weights.astype(np.float32),
             bias.astype(np.float32),
-            tuple(str(name) for name in model.classes_),
+            tuple(str(name) for name in classes),
         )
 
 
