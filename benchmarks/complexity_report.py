@@ -240,7 +240,10 @@ def _halves(found: Mapping[str, Any]) -> Iterable[str]:
         if half in found
     ]
     if parts:
-        told = "the rules were developed on one; of the other one program was read"
+        told = (
+            "the rules were developed on one; of the other one program was read, and its labels "
+            "were seen to change"
+        )
         yield f"Static by halves ({told}): {'; '.join(parts)}."
 
 
