@@ -17,7 +17,6 @@ from assay.messages import Message
 
 Side = Literal["a", "b"]
 
-_P_OF: dict[Choice, float] = {"A": 1.0, "B": 0.0, "tie": 0.5}
 
 #: A version of a judge: by name of the prompt and number of the repeat.
 Version = Callable[[str, int], Judge]
@@ -215,9 +214,8 @@ def p_of(verdict: Verdict) -> float:
     >>> p_of(Verdict("tie")), p_of(Verdict("B", 0.2))
     (0.5, 0.2)
     """
-    if verdict.choice is None:
-        return math.nan
-    return _P_OF[verdict.choice] if verdict.p_a is None else verdict.p_a
+    p_first = verdict.preference
+    return math.nan if p_first is None else p_first
 
 
 def changed(pair: Pair, side: Side, change: Callable[[str], str]) -> Pair:

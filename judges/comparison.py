@@ -7,11 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from assay.errors import ConfigError, DataError
-from assay.judge import Choice, Judge, Pair, Verdict
+from assay.judge import Judge, Pair, Verdict
 from assay.messages import Message, Sample, as_messages
 from assay.reward import Reward, Score
-
-_P_OF: dict[Choice, float] = {"A": 1.0, "B": 0.0, "tie": 0.5}
 
 
 @dataclass(frozen=True)
@@ -82,8 +80,8 @@ def _score(verdict: Verdict) -> Score:
         "judge": dict(verdict.info) or None,
     }
     info = {key: value for key, value in info.items() if value is not None}
-    if verdict.choice is None:
+    p_a = verdict.preference
+    if p_a is None:
         missing = Score.fail if verdict.status == "failed" else Score.abstain
         return missing(verdict.reason or "the judge did not decide", info=info)
-    p_a = _P_OF[verdict.choice] if verdict.p_a is None else verdict.p_a
     return Score.of(p_a, note=verdict.reason, info=info)

@@ -98,11 +98,9 @@ class Escalate(Judge):
         return [_last(answers) for answers in said]
 
     def _sure(self, verdict: Verdict) -> bool:
-        if verdict.choice is None or not self._agreed(verdict):
+        p_a = verdict.preference
+        if p_a is None or not self._agreed(verdict):
             return False
-        p_a = verdict.p_a
-        if p_a is None:
-            p_a = {"A": 1.0, "B": 0.0, "tie": 0.5}[verdict.choice]
         gap = verdict.order_gap
         steady = gap is None or self.max_order_gap is None or abs(gap) <= self.max_order_gap
         return 2 * abs(p_a - 0.5) >= self.min_confidence and steady

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from assay._version import __version__
 from assay.errors import ConfigError
 from assay.fingerprint import fingerprint_of
-from assay.judge import Choice, Judge, Pair, Verdict
+from assay.judge import P_OF_CHOICE, Choice, Judge, Pair, Verdict
 from assay.judges.client import Client
 from assay.judges.fences import Fence, answer_text, fit, reference_text, shown_message
 from assay.judges.label_logprobs import label_probabilities
@@ -31,7 +30,6 @@ CRITERIA = (
 )
 _NEEDED = ("nonce", "conversation", "answer_a", "answer_b")
 _OPTIONAL = ("criteria", "reference", "tie_rule", "choices")
-_P_OF: dict[Any, float] = {"A": 1.0, "B": 0.0, "tie": 0.5}
 
 
 @dataclass(frozen=True)
@@ -191,5 +189,5 @@ class LLMPairwise(Judge):
     def _p_a(self, opinion: Opinion) -> float:
         found = label_probabilities(opinion.logprobs, self._choices(), opinion.span)
         if found is None:
-            return _P_OF[(opinion.value or {})["choice"]]
+            return P_OF_CHOICE[(opinion.value or {})["choice"]]
         return min(1.0, found["A"] + found.get("tie", 0.0) / 2)

@@ -10,8 +10,6 @@ from assay.errors import ConfigError, places_in
 from assay.fingerprint import configuration_fingerprint
 from assay.judge import Choice, Grade, Item, Judge, Outcome, Pair, Verdict, total_cost
 
-_P_OF_CHOICE: dict[Choice, float] = {"A": 1.0, "B": 0.0, "tie": 0.5}
-
 
 @dataclass(frozen=True)
 class BothOrders(Judge):
@@ -79,7 +77,8 @@ class BothOrders(Judge):
             )
             reason = _both(_missing(ab), _missing(ba))
             return Verdict(None, status=outcome, reason=reason, raw=raw, **evidence)
-        p_ab, p_ba = _p_first(ab), _p_first(ba)
+        p_ab, p_ba = ab.preference, ba.preference
+        assert p_ab is not None and p_ba is not None  # both statuses are ok
         gap = p_ab + p_ba - 1.0
         lean = (p_ab - p_ba) / 2.0
         choice = self._choice(ab, ba, lean)
@@ -97,13 +96,6 @@ class BothOrders(Judge):
         if abs(lean) <= self.tie_tolerance:
             return "tie"
         return "A" if lean > 0 else "B"
-
-
-def _p_first(verdict: Verdict) -> float:
-    if verdict.p_a is not None:
-        return verdict.p_a
-    assert verdict.choice is not None  # its status is ok
-    return _P_OF_CHOICE[verdict.choice]
 
 
 def _evidence(ab: Verdict, ba: Verdict) -> dict[str, Any]:

@@ -13,7 +13,6 @@ from assay.fingerprint import configuration_fingerprint
 from assay.judge import Choice, Grade, Item, Judge, Outcome, Pair, Verdict, columns_of, total_cost
 
 T = TypeVar("T", Verdict, Grade)
-_P_OF: dict[Choice, float] = {"A": 1.0, "B": 0.0, "tie": 0.5}
 
 
 @dataclass(frozen=True)
@@ -148,7 +147,8 @@ class Panel(Judge):
             return Verdict(None, status=missing[0], reason=missing[1], **evidence)
         spoken = {n: v for n, v in votes.items() if v.choice is not None}
         total = sum(self._weight(n) for n in spoken)
-        p_a = sum(self._weight(n) * _p_a(v) for n, v in spoken.items()) / total
+        leans = {n: p for n, v in spoken.items() if (p := v.preference) is not None}
+        p_a = sum(self._weight(n) * p for n, p in leans.items()) / total
         gaps = {n: v.order_gap for n, v in spoken.items() if v.order_gap is not None}
         gap = None
         if gaps:
@@ -232,13 +232,6 @@ def log_odds_weights(accuracies: Mapping[str, float]) -> dict[str, float]:
     if bad := {name: a for name, a in accuracies.items() if not 0.5 < a < 1}:
         raise ConfigError(f"accuracies must lie between .5 and 1, both excluded; got {bad}")
     return {name: math.log(a / (1 - a)) for name, a in accuracies.items()}
-
-
-def _p_a(verdict: Verdict) -> float:
-    if verdict.p_a is not None:
-        return verdict.p_a
-    assert verdict.choice is not None  # its status is ok
-    return _P_OF[verdict.choice]
 
 
 def _mean(values: Mapping[str, float], weights: Mapping[str, float]) -> float:

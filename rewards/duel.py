@@ -96,7 +96,7 @@ def run_duels(judge: Judge, pairs: Sequence[Pair], *, both: bool) -> list[Duel]:
     verdicts = (model or judge).compare(shown)
     duels = []
     for verdict, flip in zip(verdicts, flipped, strict=True):
-        p = _p_first(verdict)
+        p = verdict.preference
         note, failed = _problem(verdict)
         if flip:
             duel = Duel(None, None if p is None else 1 - p, note, failed, cost=verdict.cost)
@@ -123,27 +123,19 @@ def _flip(pair: Pair) -> bool:
 
 def _of_two(verdict: Verdict, other: Verdict | None) -> Duel:
     if other is None:  # the judge ran both orders: undo the mean
-        p, gap = _p_first(verdict), verdict.order_gap or 0.0
+        p, gap = verdict.preference, verdict.order_gap or 0.0
         note, failed = _problem(verdict)
         if p is None:
             return Duel(None, None, note, failed, cost=verdict.cost)
         first, second = (min(max(x, 0.0), 1.0) for x in (p + gap / 2, p - gap / 2))
         return Duel(first, second, note, failed, joint=p, cost=verdict.cost)
     cost = total_cost(verdict.cost, other.cost)
-    shown_first, back = _p_first(verdict), _p_first(other)
+    shown_first, back = verdict.preference, other.preference
     notes = [_problem(verdict), _problem(other)]
     note = "; ".join(dict.fromkeys(text for text, _ in notes if text))
     if shown_first is None or back is None:  # one order alone is not balanced: no number
         return Duel(None, None, note, any(failed for _, failed in notes), cost=cost)
     return Duel(shown_first, 1 - back, note, cost=cost)
-
-
-def _p_first(verdict: Verdict) -> float | None:
-    if verdict.status != "ok":
-        return None
-    if verdict.p_a is not None:
-        return verdict.p_a
-    return {"A": 1.0, "B": 0.0, "tie": 0.5}[verdict.choice or "tie"]
 
 
 def _problem(verdict: Verdict) -> tuple[str, bool]:

@@ -6,6 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, Literal
 
 from assay.errors import DataError
@@ -13,6 +14,8 @@ from assay.messages import Message, Trajectory
 
 Outcome = Literal["ok", "abstained", "failed"]
 Choice = Literal["A", "B", "tie"]
+#: P(A preferred) of a bare choice.
+P_OF_CHOICE: Mapping[Choice, float] = MappingProxyType({"A": 1.0, "B": 0.0, "tie": 0.5})
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +82,17 @@ class Verdict:
                 f"a Verdict has a choice exactly when its status is 'ok', got choice "
                 f"{self.choice!r} with status {self.status!r}"
             )
+
+    @property
+    def preference(self) -> float | None:
+        """`p_a`, or what a bare choice says of it: 1, 0 or .5; None where there is no opinion.
+
+        >>> Verdict("A", 0.7).preference, Verdict("tie").preference
+        (0.7, 0.5)
+        """
+        if self.choice is None:
+            return None
+        return P_OF_CHOICE[self.choice] if self.p_a is None else self.p_a
 
 
 @dataclass(frozen=True, slots=True)
