@@ -16,7 +16,12 @@ LONGEST = 2_048
 
 
 def build(**settings: Any) -> Any:
-    """The reward model."""
+    """The reward model.
+
+    Its weights have a standard deviation of 1/sqrt(hidden size), which keeps the scale of what
+    passes through, as training does. With twice that, a forward pass in fp32 is itself 2e-5 from
+    one in float64, and no comparison at 1e-5 says anything.
+    """
     import torch
     from transformers import LlamaConfig, LlamaForSequenceClassification
 
@@ -29,7 +34,7 @@ def build(**settings: Any) -> Any:
         "num_attention_heads": 6,
         "num_key_value_heads": 2,
         "max_position_embeddings": 8_192,
-        "initializer_range": 0.1,
+        "initializer_range": 0.05,
         "pad_token_id": 0,
         "num_labels": 1,
     }
@@ -42,17 +47,17 @@ Rows = list[tuple[list[int], list[int]]]
 def workload(prompts: int = 8, *, quick: bool = False) -> Rows:
     """(prompt, completion) of every rollout, eight to a prompt.
 
-    `quick`: 4 prompts with every second of the 64 lengths, everything a fifth as long.
+    `quick`: 2 prompts with every fourth of the 64 lengths, everything two fifths as long.
     """
     made = random.Random(0)
     lengths = [max(1, min(LONGEST, int(made.lognormvariate(5.5, 1.0)))) for _ in range(64)]
-    scale = 5 if quick else 1
+    scale = 0.4 if quick else 1.0
     if quick:
-        prompts, lengths = 4, sorted(lengths)[1::2]
+        prompts, lengths = 2, sorted(lengths)[3::4]
         made.shuffle(lengths)
 
     def tokens(count: int) -> list[int]:
-        return [made.randrange(1, VOCABULARY) for _ in range(max(1, count // scale))]
+        return [made.randrange(1, VOCABULARY) for _ in range(max(1, int(count * scale)))]
 
     rows = []
     for number in range(prompts):
