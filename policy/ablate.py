@@ -4,14 +4,12 @@
     found = run_ablation(load_ablation("gate"), recipe="tiny", seeds=[0, 1, 2], output="runs/gate")
 
 Stages that all arms share are run once a seed; an arm that was cut goes on, and one that is
-finished is not run again.
+finished is not run again. Runs of the same recipe that are there already give theirs as well.
 """
 
 from __future__ import annotations
 
 import itertools
-import os
-import shutil
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,9 +21,9 @@ from assay.errors import ConfigError
 from assay.policy.ablation_figures import AblationTable, measured
 from assay.policy.config_keys import from_table
 from assay.policy.data.row_files import write_rows
-from assay.policy.matrix import MATRIX
-from assay.policy.pipeline import PREPARED, PREPARED_FILE, Pipeline
-from assay.policy.recipe import Recipe, StageSpec, load_recipe, recipe_of
+from assay.policy.pipeline import Pipeline
+from assay.policy.recipe import Recipe, load_recipe, recipe_of
+from assay.policy.shared_stages import runs_in, share_beginning
 from assay.policy.stages.stage_config import RESULT_FILE
 
 
@@ -110,6 +108,8 @@ class AblationRun:
         seeds: One run of every arm each.
         output: Folder of all runs and of the table.
         overrides: `a.b=value` items for all arms.
+        runs: A finished run, or a folder of runs, of the recipe; their stages are used where an arm
+            has the same. None: every stage is run here.
         tell: Called with a line as things begin.
     """
 
@@ -118,6 +118,7 @@ class AblationRun:
     seeds: Sequence[int]
     output: Path
     overrides: Sequence[str] = ()
+    runs: Path | None = None
     tell: Callable[[str], None] = lambda line: None
     rows: list[dict[str, Any]] = field(default_factory=list)
 
@@ -133,15 +134,23 @@ class AblationRun:
         arms = self.ablation.arms
         for arm in arms:  # refuses what cannot be before anything runs
             self.ablation.last(self.ablation.recipe(self.recipe, arm, self.overrides, self.output))
+        earlier = [] if self.runs is None else runs_in(self.runs)
+        if earlier and (missing := sorted(set(self.seeds) - {run.seed for run in earlier})):
+            raise ConfigError(
+                f"there is no run of seed {missing[0]}; {self.runs} has seeds "
+                f"{sorted(run.seed for run in earlier)}"
+            )
         for seed in self.seeds:
-            done: list[Recipe] = []
+            done = [recipe for recipe in earlier if recipe.seed == seed]
             for number, arm in enumerate(arms):
                 self.tell(f"seed {seed}, arm {arm.name!r}")
                 folder = self.output / f"seed-{seed}" / f"{number}-{_plain(arm.name)}"
                 settings = [*self.overrides, f"seed={seed}"]
                 recipe = self.ablation.recipe(self.recipe, arm, settings, folder)
                 for other in done:
-                    share_beginning(other, recipe)
+                    shared = share_beginning(other, recipe)
+                    if other in earlier:
+                        self.tell(f"  {shared} stages are those of {other.output_dir}")
                 Pipeline(recipe, tell=self._tell).run(self.ablation.last(recipe))
                 done.append(recipe)
                 figures = measured(recipe, self.ablation.last(recipe), self._sweep(recipe))
@@ -251,67 +260,12 @@ def run_ablation(
     seeds: Sequence[int] = (0, 1, 2),
     output: str | Path,
     overrides: Sequence[str] = (),
+    runs: str | Path | None = None,
     tell: Callable[[str], None] = lambda line: None,
 ) -> AblationTable:
     """Run an ablation; see `AblationRun`."""
-    return AblationRun(ablation, recipe, seeds, Path(output), overrides, tell).run()
-
-
-def share_beginning(finished: Recipe, recipe: Recipe) -> int:
-    """Give a run the finished stages that it has in common with another one; returns how many.
-
-    Stages are shared as long as they are the same, one after the other; their folders are linked.
-    What was evaluated of their checkpoints is copied, but for sets that are scored by a model which
-    the two runs train differently.
-    """
-    if any(
-        finished.table.get(key) != recipe.table.get(key)
-        for key in ("model", "prepare", "seed", "defaults")
-    ):
-        return 0
-    old, new = Path(finished.output_dir), Path(recipe.output_dir)
-    if recipe.prepare and not (old / PREPARED / PREPARED_FILE).is_file():
-        return 0
-    _link(old / PREPARED, new / PREPARED)
-    shared: list[str] = []
-    for one, other in zip(finished.stages, recipe.stages, strict=False):
-        if not _same(one, other) or not (finished.folder(one) / RESULT_FILE).is_file():
-            break
-        _link(finished.folder(one), recipe.folder(other))
-        shared.append(one.name)
-    for evaluation in recipe.evaluations:
-        scorer = (evaluation.reward_model or "").removeprefix("@")
-        trained = scorer in [stage.name for stage in recipe.stages]
-        if evaluation in finished.evaluations and (not trained or scorer in shared):
-            for checkpoint in ("start", *shared):
-                place = Path(MATRIX) / checkpoint / evaluation.name
-                _copy(old / place, new / place)
-    return len(shared)
-
-
-def _same(one: StageSpec, other: StageSpec) -> bool:
-    return (one.name, one.kind, one.settings, one.launch, one.processes) == (
-        other.name,
-        other.kind,
-        other.settings,
-        other.launch,
-        other.processes,
-    )
-
-
-def _link(source: Path, target: Path) -> None:
-    if source.is_dir() and not target.exists():
-        target.parent.mkdir(parents=True, exist_ok=True)
-        os.symlink(source.resolve(), target, target_is_directory=True)
-
-
-def _copy(source: Path, target: Path) -> None:
-    if source.is_dir() and not target.exists():
-        target.parent.mkdir(parents=True, exist_ok=True)
-        draft = target.with_name(target.name + ".part")
-        shutil.rmtree(draft, ignore_errors=True)
-        shutil.copytree(source, draft)
-        draft.replace(target)
+    place = None if runs is None else Path(runs)
+    return AblationRun(ablation, recipe, seeds, Path(output), overrides, place, tell).run()
 
 
 def _ordered(recipe: Recipe, order: Sequence[str]) -> Recipe:

@@ -40,6 +40,15 @@ def ablate(
     ] = None,
     seeds: Annotated[int, typer.Option(min=1, help="Runs of each arm.", metavar="N")] = 3,
     first_seed: Annotated[int, typer.Option(help="The first of them.", metavar="N")] = 0,
+    runs: Annotated[
+        Path | None,
+        typer.Option(
+            "--from",
+            help="A finished run of the recipe, or a folder of them (one a seed): stages that an "
+            "arm has in common with it are not run again.",
+            metavar="FOLDER",
+        ),
+    ] = None,
     until: Annotated[
         str, typer.Option(help="Of a grid: the last stage to run.", metavar="NAME")
     ] = "",
@@ -90,7 +99,13 @@ def ablate(
     calm_libraries()
     chosen = range(first_seed, first_seed + seeds)
     table = run_ablation(
-        ablation, recipe=used, seeds=chosen, output=output, overrides=fix or (), tell=tell
+        ablation,
+        recipe=used,
+        seeds=chosen,
+        output=output,
+        overrides=fix or (),
+        runs=runs,
+        tell=tell,
     )
     print(table.markdown())
     print(

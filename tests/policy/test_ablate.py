@@ -1,5 +1,6 @@
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,11 @@ from assay.policy.ablate import (
     grid,
     load_ablation,
     run_ablation,
-    share_beginning,
 )
 from assay.policy.ablation_figures import AblationTable
 from assay.policy.recipe import load_recipe
+from assay.policy.run_folder import RunFolder
+from assay.policy.shared_stages import runs_in, share_beginning
 from tests.policy.test_pipeline import as_toml, table
 
 
@@ -115,6 +117,47 @@ def test_only_the_common_beginning_is_shared(tmp_path: Path) -> None:
         assert not (tmp_path / "b" / "evaluation" / "rl").exists()
         other = load_recipe(recipe, ["seed=5", f"output_dir={tmp_path / 'c'}"])
         assert share_beginning(first, other) == 0
+    finally:
+        sys.path.remove(str(tmp_path))
+
+
+def test_runs_that_are_there_give_their_stages(tmp_path: Path) -> None:
+    (tmp_path / "r.toml").write_text(as_toml(table(tmp_path, "unused")))
+    try:
+        recipe = str(tmp_path / "r.toml")
+        for seed in (0, 1):
+            run = load_recipe(recipe, [f"seed={seed}", f"output_dir={tmp_path}/runs/{seed}"])
+            RunFolder(Path(run.output_dir)).begin(run)
+            prepared = Path(run.output_dir) / "prepared"
+            prepared.mkdir()
+            (prepared / "prepared.json").write_text("{}")
+            for stage in run.stages:
+                run.folder(stage).mkdir(parents=True)
+                (run.folder(stage) / "stage.json").write_text('{"metrics": {"loss": 1.0}}')
+        (tmp_path / "runs" / "notes").mkdir()
+        first, second = runs_in(tmp_path / "runs")
+        assert (first.seed, second.seed) == (0, 1)
+        assert runs_in(tmp_path / "runs" / "1")[0].output_dir == second.output_dir
+        spelled = load_recipe(
+            recipe, ["seed=1", "stages.rl.beta=0.0", f"output_dir={tmp_path / 'arm'}"]
+        )
+        assert share_beginning(second, spelled) == 2  # a default that is written out is the same
+        changed = load_recipe(
+            recipe, ["seed=1", "stages.rl.beta=0.1", f"output_dir={tmp_path / 'other'}"]
+        )
+        assert share_beginning(second, changed) == 1
+        with pytest.raises(ConfigError, match="is no run and holds none"):
+            runs_in(tmp_path / "runs" / "notes")
+        said: list[str] = []
+        sweep = {"recipe": recipe, "output": tmp_path / "out", "runs": tmp_path / "runs"}
+        ablation = grid(["stages.rl.beta=0.0,0.1"], until="sft", measures=["sft/loss"])
+        ablation = replace(ablation, base=["evaluations=[]"])
+        found = run_ablation(ablation, seeds=[1], tell=said.append, **sweep)
+        assert [line for line in said if "start" in line] == []  # nothing had to be trained
+        assert f"  2 stages are those of {second.output_dir}" in said
+        assert found.lines[0].mean.estimate == 1.0
+        with pytest.raises(ConfigError, match=r"no run of seed 7; .* has seeds \[0, 1\]"):
+            run_ablation(ablation, seeds=[7], **sweep)
     finally:
         sys.path.remove(str(tmp_path))
 
