@@ -162,3 +162,15 @@ class Client(ABC):
     @abstractmethod
     def fingerprint(self) -> str:
         """A hash of model, revision and every parameter that changes a reply."""
+
+
+def check_client(what: str, client: object) -> None:
+    """Check that something is a client.
+
+    Raises:
+        ConfigError: It is none; `what` names the setting.
+    """
+    if not isinstance(client, Client):
+        raise ConfigError(
+            f"{what} must be an assay.judges.client.Client, got {type(client).__name__}"
+        )

@@ -37,6 +37,11 @@ class Fence:
         """The fence for these texts; `salt` sets repeats apart."""
         return cls(nonce_for(texts, salt))
 
+    @classmethod
+    def for_prompt(cls, prompt: Sequence[Message], texts: Sequence[str], salt: str = "") -> Fence:
+        """The fence for a conversation and for texts beside it."""
+        return cls.for_texts([*map(shown_message, prompt), *texts], salt)
+
     def around(self, title: str, text: str) -> str:
         """`text` between an opening and a closing marker."""
         return f"<<{self.nonce} {title}>>\n{text}\n<<{self.nonce} end of {title}>>"

@@ -3,37 +3,26 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
 
-from assay._version import __version__
-from assay.errors import ConfigError
-from assay.fingerprint import fingerprint_of
-from assay.judge import P_OF_CHOICE, Choice, Judge, Pair, Verdict
+from assay.judge import P_OF_CHOICE, Choice, Pair, Verdict
 from assay.judges.client import Client
-from assay.judges.fences import Fence, answer_text, fit, reference_text, shown_message
+from assay.judges.fences import Fence, answer_text, fit
 from assay.judges.label_logprobs import label_probabilities
-from assay.judges.opinions import (
-    Asked,
-    Opinion,
-    Questioner,
-    check_repeats,
-    joined,
-    missing_status,
-)
-from assay.judges.prompt_template import PromptTemplate, shipped_prompt
+from assay.judges.llm_judge import LLMJudge, Shown, reference_part
+from assay.judges.opinions import Opinion, joined, missing_status
 from assay.judges.structured import VerdictFormat
 
 CRITERIA = (
     "The better answer is the one that serves the person who asked: correct above all, then "
     "complete, then clear. An honest refusal beats a harmful or invented answer."
 )
-_NEEDED = ("nonce", "conversation", "answer_a", "answer_b")
-_OPTIONAL = ("criteria", "reference", "tie_rule", "choices")
 
 
 @dataclass(frozen=True)
-class LLMPairwise(Judge):
+class LLMPairwise(LLMJudge[Pair]):
     """Asks an instruct model which of two answers is better; one order per pair.
 
     The whole history is shown. Candidates stand between markers with a nonce that they cannot
@@ -75,21 +64,13 @@ class LLMPairwise(Judge):
     longest: int = 60_000
     keep_raw: bool = False
     keep_prompt: bool = False
-    _template: PromptTemplate = field(init=False, repr=False, compare=False)
+
+    _shipped: ClassVar[str] = "pairwise"
+    _needed: ClassVar[tuple[str, ...]] = ("nonce", "conversation", "answer_a", "answer_b")
+    _optional: ClassVar[tuple[str, ...]] = ("criteria", "reference", "tie_rule", "choices")
+    _schema_name: ClassVar[str] = "comparison"
 
     __hash__ = None  # type: ignore[assignment]
-
-    def __post_init__(self) -> None:
-        check_repeats(self, self.repeats, self.seed)
-        if self.longest < 200:
-            raise ConfigError(f"LLMPairwise.longest must be >= 200, got {self.longest}")
-        text = shipped_prompt("pairwise") if self.prompt is None else self.prompt
-        object.__setattr__(self, "_template", PromptTemplate(text, _NEEDED, _OPTIONAL))
-
-    @property
-    def columns(self) -> frozenset[str]:
-        """The column with the reference answer, where there is one."""
-        return frozenset(() if self.reference is None else (self.reference,))
 
     def compare(self, pairs: Sequence[Pair]) -> list[Verdict]:
         """One verdict per pair, all asked in one batch.
@@ -97,32 +78,22 @@ class LLMPairwise(Judge):
         Raises:
             DataError: A pair lacks the reference column, or has no answer; says which pair.
         """
-        pairs = list(pairs)
-        shown = [self._shown(pair, index) for index, pair in enumerate(pairs)]
-        found = self._questioner().ask(
-            len(pairs), lambda index, salt: self._asked(pairs[index], shown[index], salt)
-        )
-        return [self._verdict(opinions) for opinions in found]
+        return [self._verdict(opinions) for opinions in self._ask(list(pairs))]
 
-    def fingerprint(self) -> str:
-        """A hash of the client, the prompt and every setting that changes a verdict."""
-        settings = (self.criteria, self.allow_tie, self.reference, self.repeats, self.seed)
-        return fingerprint_of(
-            (
-                "LLMPairwise",
-                __version__,
-                self.client.fingerprint(),
-                self._template.text,
-                settings,
-                (self.longest, self.keep_raw, self.keep_prompt),
-            )
+    def _reference_column(self) -> str | None:
+        return self.reference
+
+    def _settings(self) -> tuple[object, ...]:
+        return (
+            (self.criteria, self.allow_tie, self.reference, self.repeats, self.seed),
+            (self.longest, self.keep_raw, self.keep_prompt),
         )
 
     def _choices(self) -> list[str]:
         return ["A", "B", "tie"] if self.allow_tie else ["A", "B"]
 
-    def _questioner(self) -> Questioner:
-        form = VerdictFormat(
+    def _form(self) -> VerdictFormat:
+        return VerdictFormat(
             {
                 "type": "object",
                 "properties": {
@@ -133,36 +104,21 @@ class LLMPairwise(Judge):
                 "additionalProperties": False,
             }
         )
-        return Questioner(
-            self.client, form, "comparison", self.repeats, self.seed, self.keep_prompt
-        )
 
-    def _shown(self, pair: Pair, index: int) -> tuple[str, str, str]:
-        """Both answers and the reference, as text."""
-        return (
-            answer_text(pair.a, "A", index),
-            answer_text(pair.b, "B", index),
-            reference_text(pair.columns, self.reference, index),
-        )
+    def _answers(self, row: Pair, index: int) -> tuple[str, ...]:
+        return answer_text(row.a, "A", index), answer_text(row.b, "B", index)
 
-    def _asked(self, pair: Pair, shown: tuple[str, str, str], salt: str) -> Asked:
-        a, b, reference = shown
-        history = [shown_message(message) for message in pair.prompt]
-        fence = Fence.for_texts([*history, a, b, reference], salt)
-        a, b = fit([a, b], self.longest // 2, fence.nonce)
-        told = fence.around("reference answer", reference) + "\n\n" if self.reference else ""
+    def _places(self, shown: Shown, fence: Fence, most: int) -> Mapping[str, str]:
+        a, b = fit(shown.answers, most, fence.nonce)
         tie = " If neither is better, say tie." if self.allow_tie else " You must choose one."
-        prompt = self._template.fill(
-            nonce=fence.nonce,
-            criteria=self.criteria,
-            conversation=fence.conversation("conversation", pair.prompt, self.longest // 2),
-            reference=told,
-            answer_a=fence.around("answer A", a),
-            answer_b=fence.around("answer B", b),
-            tie_rule=tie,
-            choices='" or "'.join(self._choices()),
-        )
-        return Asked(prompt, fence.nonce)
+        return {
+            "criteria": self.criteria,
+            "reference": reference_part(shown, fence),
+            "answer_a": fence.around("answer A", a),
+            "answer_b": fence.around("answer B", b),
+            "tie_rule": tie,
+            "choices": '" or "'.join(self._choices()),
+        }
 
     def _verdict(self, opinions: Sequence[Opinion]) -> Verdict:
         evidence = joined(opinions, keep_raw=self.keep_raw)

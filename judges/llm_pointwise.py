@@ -3,34 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from statistics import fmean
+from typing import ClassVar
 
-from assay._version import __version__
-from assay.errors import ConfigError
-from assay.fingerprint import fingerprint_of
-from assay.judge import Grade, Item, Judge
+from assay.judge import Grade, Item
 from assay.judges.client import Client
-from assay.judges.fences import Fence, answer_text, reference_text, shorten, shown_message
-from assay.judges.opinions import (
-    Asked,
-    Opinion,
-    Questioner,
-    check_repeats,
-    joined,
-    missing_status,
-)
-from assay.judges.prompt_template import PromptTemplate, shipped_prompt
+from assay.judges.fences import Fence, answer_text, shorten
+from assay.judges.llm_judge import LLMJudge, Shown, reference_part
+from assay.judges.opinions import Opinion, joined, missing_status
 from assay.judges.rubric import GENERAL, Rubric
 from assay.judges.structured import VerdictFormat
 
-_NEEDED = ("nonce", "criteria", "conversation", "answer")
-_OPTIONAL = ("reference", "scores")
-
 
 @dataclass(frozen=True)
-class LLMPointwise(Judge):
+class LLMPointwise(LLMJudge[Item]):
     """Asks an instruct model to grade an answer by weighted criteria.
 
     `Grade.value` is the weighted mean of the criteria's places on their scales, in [0, 1];
@@ -64,22 +52,17 @@ class LLMPointwise(Judge):
     longest: int = 60_000
     keep_raw: bool = False
     keep_prompt: bool = False
-    _template: PromptTemplate = field(init=False, repr=False, compare=False)
+
+    _shipped: ClassVar[str] = "pointwise"
+    _needed: ClassVar[tuple[str, ...]] = ("nonce", "criteria", "conversation", "answer")
+    _optional: ClassVar[tuple[str, ...]] = ("reference", "scores")
+    _schema_name: ClassVar[str] = "grade"
 
     __hash__ = None  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
-        check_repeats(self, self.repeats, self.seed)
-        if self.longest < 200:
-            raise ConfigError(f"LLMPointwise.longest must be >= 200, got {self.longest}")
+        super().__post_init__()
         object.__setattr__(self, "rubric", Rubric.of(self.rubric))
-        text = shipped_prompt("pointwise") if self.prompt is None else self.prompt
-        object.__setattr__(self, "_template", PromptTemplate(text, _NEEDED, _OPTIONAL))
-
-    @property
-    def columns(self) -> frozenset[str]:
-        """The column with the reference answer, where there is one."""
-        return frozenset(() if self.reference is None else (self.reference,))
 
     def grade(self, items: Sequence[Item]) -> list[Grade]:
         """One grade per item, all asked in one batch.
@@ -87,35 +70,20 @@ class LLMPointwise(Judge):
         Raises:
             DataError: An item lacks the reference column, or has no answer; says which item.
         """
-        items = list(items)
-        shown = [
-            (
-                answer_text(item.answer, "", index),
-                reference_text(item.columns, self.reference, index),
-            )
-            for index, item in enumerate(items)
-        ]
-        found = self._questioner().ask(
-            len(items), lambda index, salt: self._asked(items[index], *shown[index], salt)
-        )
-        return [self._grade(opinions) for opinions in found]
+        return [self._grade(opinions) for opinions in self._ask(list(items))]
 
-    def fingerprint(self) -> str:
-        """A hash of the client, the prompt, the rubric and every setting that changes a grade."""
-        return fingerprint_of(
-            (
-                "LLMPointwise",
-                __version__,
-                self.client.fingerprint(),
-                self._template.text,
-                self.rubric,
-                (self.reference, self.repeats, self.seed, self.longest),
-                (self.keep_raw, self.keep_prompt),
-            )
+    def _reference_column(self) -> str | None:
+        return self.reference
+
+    def _settings(self) -> tuple[object, ...]:
+        return (
+            self.rubric,
+            (self.reference, self.repeats, self.seed, self.longest),
+            (self.keep_raw, self.keep_prompt),
         )
 
-    def _questioner(self) -> Questioner:
-        form = VerdictFormat(
+    def _form(self) -> VerdictFormat:
+        return VerdictFormat(
             {
                 "type": "object",
                 "properties": {"reason": {"type": "string"}, "scores": self.rubric.schema()},
@@ -123,21 +91,18 @@ class LLMPointwise(Judge):
                 "additionalProperties": False,
             }
         )
-        return Questioner(self.client, form, "grade", self.repeats, self.seed, self.keep_prompt)
 
-    def _asked(self, item: Item, answer: str, reference: str, salt: str) -> Asked:
-        history = [shown_message(message) for message in item.prompt]
-        fence = Fence.for_texts([*history, answer, reference], salt)
-        told = fence.around("reference answer", reference) + "\n\n" if self.reference else ""
-        prompt = self._template.fill(
-            nonce=fence.nonce,
-            criteria=self.rubric.text(),
-            conversation=fence.conversation("conversation", item.prompt, self.longest // 2),
-            reference=told,
-            answer=fence.around("answer", shorten(answer, self.longest // 2, fence.nonce)),
-            scores=", ".join(f'"{c.name}": <grade or null>' for c in self.rubric.criteria),
-        )
-        return Asked(prompt, fence.nonce)
+    def _answers(self, row: Item, index: int) -> tuple[str, ...]:
+        return (answer_text(row.answer, "", index),)
+
+    def _places(self, shown: Shown, fence: Fence, most: int) -> Mapping[str, str]:
+        (answer,) = shown.answers
+        return {
+            "criteria": self.rubric.text(),
+            "reference": reference_part(shown, fence),
+            "answer": fence.around("answer", shorten(answer, most, fence.nonce)),
+            "scores": ", ".join(f'"{c.name}": <grade or null>' for c in self.rubric.criteria),
+        }
 
     def _grade(self, opinions: Sequence[Opinion]) -> Grade:
         evidence = joined(opinions, keep_raw=self.keep_raw)

@@ -3,27 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
 
-from assay._version import __version__
-from assay.errors import ConfigError
-from assay.fingerprint import fingerprint_of
-from assay.judge import Grade, Item, Judge
+from assay.judge import Grade, Item
 from assay.judges.client import Client
-from assay.judges.fences import Fence, answer_text, reference_text, shorten, shown_message
-from assay.judges.opinions import (
-    Asked,
-    Opinion,
-    Questioner,
-    check_repeats,
-    joined,
-    missing_status,
-)
-from assay.judges.prompt_template import PromptTemplate, shipped_prompt
+from assay.judges.fences import Fence, answer_text, shorten
+from assay.judges.llm_judge import LLMJudge, Shown
+from assay.judges.opinions import Opinion, joined, missing_status
 from assay.judges.structured import VerdictFormat
 
-_NEEDED = ("nonce", "conversation", "reference", "answer")
 _FORM = VerdictFormat(
     {
         "type": "object",
@@ -38,7 +28,7 @@ _FORM = VerdictFormat(
 
 
 @dataclass(frozen=True)
-class LLMReference(Judge):
+class LLMReference(LLMJudge[Item]):
     """Asks an instruct model whether an answer means the same as the gold answer: 1, 0 or abstain.
 
     Only the text after the reasoning of the last assistant message is shown. Over repeats the
@@ -66,21 +56,13 @@ class LLMReference(Judge):
     longest: int = 30_000
     keep_raw: bool = False
     keep_prompt: bool = False
-    _template: PromptTemplate = field(init=False, repr=False, compare=False)
+
+    _shipped: ClassVar[str] = "reference"
+    _needed: ClassVar[tuple[str, ...]] = ("nonce", "conversation", "reference", "answer")
+    _parts: ClassVar[int] = 3
+    _schema_name: ClassVar[str] = "equivalence"
 
     __hash__ = None  # type: ignore[assignment]
-
-    def __post_init__(self) -> None:
-        check_repeats(self, self.repeats, self.seed)
-        if self.longest < 300:
-            raise ConfigError(f"LLMReference.longest must be >= 300, got {self.longest}")
-        text = shipped_prompt("reference") if self.prompt is None else self.prompt
-        object.__setattr__(self, "_template", PromptTemplate(text, _NEEDED))
-
-    @property
-    def columns(self) -> frozenset[str]:
-        """The column with the gold answer."""
-        return frozenset({self.column})
 
     def grade(self, items: Sequence[Item]) -> list[Grade]:
         """1 where the answer agrees with the gold answer, 0 where not; all asked in one batch.
@@ -88,46 +70,31 @@ class LLMReference(Judge):
         Raises:
             DataError: An item lacks the gold answer, or has no answer; says which item.
         """
-        items = list(items)
-        shown = [
-            (
-                answer_text(item.answer[-1:], "", index),
-                reference_text(item.columns, self.column, index),
-            )
-            for index, item in enumerate(items)
-        ]
-        questioner = Questioner(
-            self.client, _FORM, "equivalence", self.repeats, self.seed, self.keep_prompt
-        )
-        found = questioner.ask(
-            len(items), lambda index, salt: self._asked(items[index], *shown[index], salt)
-        )
-        return [self._grade(opinions) for opinions in found]
+        return [self._grade(opinions) for opinions in self._ask(list(items))]
 
-    def fingerprint(self) -> str:
-        """A hash of the client, the prompt and every setting that changes a grade."""
-        return fingerprint_of(
-            (
-                "LLMReference",
-                __version__,
-                self.client.fingerprint(),
-                self._template.text,
-                (self.column, self.repeats, self.seed, self.longest),
-                (self.keep_raw, self.keep_prompt),
-            )
+    def _reference_column(self) -> str:
+        return self.column
+
+    def _settings(self) -> tuple[object, ...]:
+        return (
+            (self.column, self.repeats, self.seed, self.longest),
+            (self.keep_raw, self.keep_prompt),
         )
 
-    def _asked(self, item: Item, answer: str, reference: str, salt: str) -> Asked:
-        history = [shown_message(message) for message in item.prompt]
-        fence = Fence.for_texts([*history, answer, reference], salt)
-        third = self.longest // 3
-        prompt = self._template.fill(
-            nonce=fence.nonce,
-            conversation=fence.conversation("conversation", item.prompt, third),
-            reference=fence.around("reference answer", shorten(reference, third, fence.nonce)),
-            answer=fence.around("answer", shorten(answer, third, fence.nonce)),
-        )
-        return Asked(prompt, fence.nonce)
+    def _form(self) -> VerdictFormat:
+        return _FORM
+
+    def _answers(self, row: Item, index: int) -> tuple[str, ...]:
+        return (answer_text(row.answer[-1:], "", index),)
+
+    def _places(self, shown: Shown, fence: Fence, most: int) -> Mapping[str, str]:
+        (answer,) = shown.answers
+        return {
+            "reference": fence.around(
+                "reference answer", shorten(shown.reference, most, fence.nonce)
+            ),
+            "answer": fence.around("answer", shorten(answer, most, fence.nonce)),
+        }
 
     def _grade(self, opinions: Sequence[Opinion]) -> Grade:
         evidence = joined(opinions, keep_raw=self.keep_raw)

@@ -11,12 +11,13 @@ from assay.errors import ConfigError
 from assay.fingerprint import fingerprint_of
 from assay.judge import Item, Judge
 from assay.judges.checklist import Criterion, Finding
-from assay.judges.client import Client
+from assay.judges.client import Client, check_client
 from assay.judges.criteria import answer_of
-from assay.judges.fences import Fence, shorten, shown_message
+from assay.judges.fences import Fence, shorten
 from assay.judges.opinions import Asked, Opinion, Questioner
 from assay.judges.prompt_template import PromptTemplate, shipped_prompt
 from assay.judges.structured import VerdictFormat
+from assay.settings import whole
 
 _PLACES = ("nonce", "conversation", "answer", "question")
 _FORM = VerdictFormat(
@@ -50,15 +51,10 @@ class Question(Criterion):
     longest: int = 60_000
 
     def __post_init__(self) -> None:
-        if not isinstance(self.client, Client):
-            raise ConfigError(
-                f"Question.client must be an assay.judges.client.Client, got "
-                f"{type(self.client).__name__}"
-            )
+        check_client("Question.client", self.client)
         if not self.question.strip():
             raise ConfigError("Question.question must not be empty")
-        if self.longest < 200:
-            raise ConfigError(f"Question.longest must be >= 200, got {self.longest}")
+        whole("Question.longest", self.longest, 200)
 
     def check(self, items: Sequence[Item]) -> list[Finding]:
         """Ask about all items in one call."""
@@ -77,7 +73,7 @@ class Question(Criterion):
 
     def _asked(self, item: Item, salt: str) -> Asked:
         answer = answer_of(item)
-        fence = Fence.for_texts([*map(shown_message, item.prompt), answer], salt)
+        fence = Fence.for_prompt(item.prompt, [answer], salt)
         half = self.longest // 2
         prompt = PromptTemplate(shipped_prompt("question"), _PLACES).fill(
             nonce=fence.nonce,
