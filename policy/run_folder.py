@@ -16,7 +16,8 @@ from assay._version import __version__
 from assay.errors import ConfigError
 from assay.fingerprint import fingerprint_of
 from assay.policy.checkpoints import write_json_file
-from assay.policy.recipe import Recipe, changed_keys
+from assay.policy.recipe import Recipe
+from assay.policy.recipe_keys import changed_keys
 from assay.policy.stages.stage_config import RESULT_FILE
 
 RECIPE_FILE = "recipe.json"

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
@@ -124,6 +124,12 @@ class JobOptions:
     dry_run: bool
     json_file: Path | None
     quiet: bool
+
+    @classmethod
+    def of(cls, arguments: Mapping[str, Any]) -> JobOptions:
+        """Those among a command's own arguments (`locals()` at its beginning)."""
+        taken = {f.name: arguments[f.name] for f in fields(cls)}
+        return cls(**taken | {"map": taken["map"] or ()})
 
 
 def checked(options: JobOptions, parse_spec: Callable[[], object]) -> dict[str, str]:

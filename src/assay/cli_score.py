@@ -66,29 +66,9 @@ def score(
     is {"id", "value", "status", "passed", "turns", "parts", "note", "info"}; `id` is the row's own
     or its line number. A killed job continues with --resume: nothing is lost or scored twice.
     """
+    options = JobOptions.of(locals())
     from assay.loading import load_reward, split_spec
 
-    options = JobOptions(
-        input,
-        output,
-        map or (),
-        limit,
-        shard,
-        batch_size,
-        resume,
-        retry_failed,
-        force,
-        strict,
-        max_error_rate,
-        max_cost,
-        engine,
-        workers,
-        batch_folder,
-        export,
-        dry_run,
-        json_file,
-        quiet,
-    )
     rename = checked(options, lambda: split_spec(reward))
     loaded = load_reward(reward)
     run_job(options, loaded.reward, rename, {"spec": loaded.spec}, loaded.source)
@@ -131,36 +111,15 @@ def compare(
     line of the output is a score whose `value` is P(A preferred) and whose `info` holds choice,
     order gap, agreement and cost; `assay audit verdicts` reads it.
     """
-    from assay.loading import split_spec
-
-    options = JobOptions(
-        input,
-        output,
-        map or (),
-        limit,
-        shard,
-        batch_size,
-        resume,
-        retry_failed,
-        force,
-        strict,
-        max_error_rate,
-        max_cost,
-        engine,
-        workers,
-        batch_folder,
-        export,
-        dry_run,
-        json_file,
-        quiet,
-    )
+    options = JobOptions.of(locals())
     if order not in ("both", "single"):
         wrong_usage(f"--order must be both or single, got {order!r}")
-    rename = checked(options, lambda: split_spec(judge, "--judge"))
     from assay.judge import Judge
     from assay.judges import BothOrders, Cached
     from assay.judges.comparison import Comparison
-    from assay.loading import load_object
+    from assay.loading import load_object, split_spec
+
+    rename = checked(options, lambda: split_spec(judge, "--judge"))
 
     found, source = load_object(judge, Judge, "--judge")
     if not isinstance(found, Judge):

@@ -173,7 +173,7 @@ def overridden(config: Path, settings: list[str]) -> dict[str, Any]:
 
 
 def _override(table: dict[str, Any], settings: list[str]) -> None:
-    from assay.policy.recipe import set_key
+    from assay.policy.recipe_keys import set_key
 
     for item in settings:
         set_key(table, item)

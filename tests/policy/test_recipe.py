@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from assay.errors import ConfigError
-from assay.policy.recipe import changed_keys, load_recipe, recipe_names, recipe_of, set_key
+from assay.policy.recipe import load_recipe, recipe_names, recipe_of
+from assay.policy.recipe_keys import changed_keys, set_key
 
 
 def table(**more: Any) -> dict[str, Any]:
