@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import time
+from base64 import b64encode
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from importlib.resources import files
@@ -11,6 +13,7 @@ from typing import Any
 
 from fastapi import FastAPI
 from fastapi.responses import HTMLResponse, PlainTextResponse
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -66,6 +69,7 @@ def create_app(config: ServeConfig) -> FastAPI:
         for endpoint in endpoints
     )
     _add_views(app, context)
+    app.add_exception_handler(HTTPException, _no_route)
     describe = app.openapi
 
     def openapi() -> dict[str, Any]:
@@ -88,6 +92,18 @@ def create_app(config: ServeConfig) -> FastAPI:
         path_of=path_of,
     )
     return app
+
+
+async def _no_route(request: Request, error: Exception) -> Response:
+    """404 and 405 in the form of all other errors."""
+    assert isinstance(error, HTTPException)
+    path, status = request.url.path, error.status_code
+    text = f"{path} is not answered here; GET /openapi.json tells what is"
+    if status == 405:
+        text = f"{path} does not take {request.method}"
+    answer = error_response(ApiError(status, "not_found", text))
+    answer.headers.update(error.headers or {})
+    return answer
 
 
 def _endpoints(context: Context) -> list[Endpoint]:
@@ -117,7 +133,8 @@ def _responder(context: Context, endpoint: Endpoint) -> Callable[[Request], Awai
                 raise ApiError(408, "timeout", "the body came too slowly") from None
             work = endpoint.handle(request.path_params, parsed(endpoint.body, body))
             left_s = server.timeout_s - (time.monotonic() - start)
-            return JsonResponse(await while_connected(request.receive, work, left_s))
+            done = await while_connected(request.receive, work, left_s, server.timeout_s)
+            return JsonResponse(done)
         except ClientLeft:
             return Response(status_code=499)
         except Exception as error:
@@ -195,13 +212,15 @@ def _add_views(app: FastAPI, context: Context) -> None:
 
     if context.config.server.page:
         page = files("assay.judges.serving").joinpath("page.html").read_text("utf-8")
+        script = page.partition("<script>")[2].partition("</script>")[0]
+        digest = b64encode(hashlib.sha256(script.encode()).digest()).decode()
 
         @app.get("/", include_in_schema=False)
         async def look() -> Response:
             return HTMLResponse(
                 page,
                 headers={
-                    "content-security-policy": "default-src 'none'; script-src 'unsafe-inline'; "
+                    "content-security-policy": f"default-src 'none'; script-src 'sha256-{digest}'; "
                     "style-src 'unsafe-inline'; connect-src 'self'; img-src data:; "
                     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
                     "x-content-type-options": "nosniff",

@@ -104,9 +104,12 @@ class Server:
     def __post_init__(self) -> None:
         one_of("[server] auth", self.auth, ("auto", "on", "off"))
         whole("[server] port", self.port, 0)
+        real("[server] port", self.port, 0, 65_535)
         whole("[server] max_items", self.max_items, 1)
-        for name in ("max_body_mb", "timeout_s", "drain_timeout_s", "drain_delay_s"):
+        for name in ("drain_timeout_s", "drain_delay_s"):
             real(f"[server] {name}", getattr(self, name), 0)
+        for name in ("max_body_mb", "timeout_s"):  # 0 would refuse everything
+            real(f"[server] {name}", getattr(self, name), 0.001)
 
     @property
     def loopback(self) -> bool:

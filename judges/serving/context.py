@@ -70,6 +70,13 @@ class Context:
                     f"[openrlhf] raw = true needs a reward with a model that scores texts as they "
                     f"are (score_inputs), and {name!r} has none; leave raw out"
                 )
+        if config.nemo_gym is not None and made.rewards[config.nemo_gym.reward].reward.scope == (
+            "group"
+        ):
+            raise ConfigError(
+                f"[nemo_gym] reward {config.nemo_gym.reward!r} compares the rollouts of a prompt, "
+                "and /verify brings one at a time; name a reward of single rollouts"
+            )
         return made
 
     async def warm_up(self) -> None:

@@ -265,14 +265,15 @@ def _tests(body: SubmitRequest) -> list[tuple[str, str]]:
     """
     data = body.config.provided_data
     if isinstance(data, list):
-        data = next((row for row in data if str(row.get("id")) == str(body.id)), None)
+        rows = [row for row in data if isinstance(row, Mapping)]
+        data = next((row for row in rows if str(row.get("id")) == str(body.id)), None)
     tests = data.get("test") if isinstance(data, Mapping) else None
     try:
         tests = json.loads(tests) if isinstance(tests, str) else tests
         found = [
             (str(test["input"]["stdin"]), str(test["output"]["stdout"])) for test in tests or ()
         ]
-    except (TypeError, KeyError, ValueError):
+    except (TypeError, KeyError, ValueError, RecursionError):
         found = []
     if not found:
         raise DataError(

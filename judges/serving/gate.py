@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hmac
+import ipaddress
+import re
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -18,7 +20,8 @@ if TYPE_CHECKING:
 
 #: What anybody may see: nothing of it tells what is served or runs anything.
 OPEN = frozenset({"/", "/health", "/ready", "/docs", "/openapi.json", "/favicon.ico"})
-_LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]", "::1"})
+_LOOPBACK = frozenset({b"localhost", b"localhost.localdomain"})
+_HOST = re.compile(rb"(?:\[([0-9a-f:.]+)\]|([^\[\]:@/\s]+))(?::\d*)?")
 
 
 class Gate:
@@ -47,7 +50,7 @@ class Gate:
         self._app, self._metrics, self._path_of = app, metrics, path_of
         self._tokens = [f"Bearer {token}".encode() for token in sorted(tokens)]
         self._limit = int(server.max_body_mb * 2**20)
-        self._hosts = {host.lower().encode() for host in {*_LOOPBACK, *server.allowed_hosts}}
+        self._hosts = _LOOPBACK | {host.lower().encode() for host in server.allowed_hosts}
         self._check_host = not tokens and server.loopback
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -55,6 +58,8 @@ class Gate:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        if scope["method"] == "HEAD":  # what balancers ask with; the server leaves the body out
+            scope = {**scope, "method": "GET"}
         start = time.perf_counter()
         status = 499  # the client left before there was an answer
 
@@ -79,7 +84,7 @@ class Gate:
 
     def _refused(self, scope: Scope) -> ApiError | None:
         headers = dict(scope["headers"])
-        if self._check_host and _host(headers.get(b"host", b"")) not in self._hosts:
+        if self._check_host and not self._here(scope):
             return ApiError(
                 403,
                 "forbidden",
@@ -104,9 +109,24 @@ class Gate:
                 return too_large(self._limit)
         return None
 
+    def _here(self, scope: Scope) -> bool:
+        """Whether a request names this machine, in each of its Host headers."""
+        hosts = [_host(value) for name, value in scope["headers"] if name == b"host"]
+        return bool(hosts) and all(host in self._hosts or _is_loopback(host) for host in hosts)
+
 
 def _host(header: bytes) -> bytes:
-    """The name of a Host header, without its port."""
-    if header.startswith(b"["):
-        return header.partition(b"]")[0].lower() + b"]"
-    return header.partition(b":")[0].lower()
+    """The name of a Host header, without its port; empty where it is none.
+
+    >>> _host(b"LocalHost:80"), _host(b"[::1]:80"), _host(b"localhost:80@elsewhere")
+    (b'localhost', b'::1', b'')
+    """
+    found = _HOST.fullmatch(header.lower())
+    return b"" if found is None else found[1] or found[2]
+
+
+def _is_loopback(host: bytes) -> bool:
+    try:
+        return ipaddress.ip_address(host.decode("latin-1")).is_loopback
+    except ValueError:
+        return False

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from assay.errors import DataError
 from assay.judge import Grade, Verdict
 from assay.judges.complexity.program import Program
 from assay.judges.serving.context import Context, Endpoint
@@ -27,14 +26,6 @@ def endpoints(context: Context) -> list[Endpoint]:
         service = context.reward(path["name"])
         context.counted("samples", body.samples)
         samples = converted(body.samples, "sample")
-        if service.reward.scope == "group":
-            for index, sample in enumerate(samples):
-                if sample.group is None:
-                    raise DataError(
-                        f"reward {service.name!r} compares the rollouts of a prompt; give every "
-                        "row a column `uid`, and send whole groups in one request",
-                        index,
-                    )
         scores = await service.score(samples)
         return {
             "scores": [one.to_json() for one in scores],

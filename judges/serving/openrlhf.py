@@ -47,7 +47,10 @@ def endpoints(context: Context, settings: OpenRlhf) -> list[Endpoint]:
         for index, query in enumerate(body.query):
             prompt = body.prompts[index] if body.prompts is not None else ""
             label = body.labels[index] if body.labels is not None else None
-            samples.append(sample_of(query, prompt, label, settings.label_column))
+            try:
+                samples.append(sample_of(query, prompt, label, settings.label_column))
+            except DataError as error:
+                raise DataError(str(error), index) from None
         scores = await service.score(samples)
         if settings.on_missing == "refuse":
             rewards = [*values_of(scores, service.name)]

@@ -34,6 +34,8 @@ def sample_of(
 
 def messages_of(items: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Items of the Responses API as chat messages: one assistant message a turn."""
+    if not isinstance(items, list | tuple):
+        raise DataError(f"input and output must be lists of items, got {items!r:.80}")
     messages: list[dict[str, Any]] = []
     for item in items:
         if not isinstance(item, Mapping):
@@ -47,8 +49,7 @@ def messages_of(items: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
             else:
                 messages.append({"role": item.get("role"), "content": content})
         elif kind == "reasoning":
-            texts = [*(item.get("content") or ()), *(item.get("summary") or ())]
-            text = "\n".join(str(block.get("text", "")) for block in texts)
+            text = "\n".join([*_texts(item.get("content")), *_texts(item.get("summary"))])
             _turn(messages, fresh=True)["reasoning_content"] = text
         elif kind == "function_call":
             call = {"name": item.get("name"), "arguments": item.get("arguments")}
@@ -68,6 +69,15 @@ def messages_of(items: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
                 "function_call_output can"
             )
     return messages
+
+
+def _texts(blocks: Any) -> list[str]:
+    """Texts of a reasoning item's blocks."""
+    if blocks is None:
+        return []
+    if not isinstance(blocks, list) or not all(isinstance(block, Mapping) for block in blocks):
+        raise DataError(f"a reasoning item holds lists of text blocks, got {blocks!r:.80}")
+    return [str(block.get("text", "")) for block in blocks]
 
 
 def _turn(messages: list[dict[str, Any]], *, fresh: bool = False) -> dict[str, Any]:

@@ -28,6 +28,7 @@ def serve(config: ServeConfig) -> int:
         import uvicorn
 
         from assay.judges.serving.app import create_app
+        from assay.judges.serving.connections import bounded_protocol
     except ImportError as error:
         raise ImportError(f"serving needs {error.name}: pip install 'assay[serve]'") from error
 
@@ -51,13 +52,16 @@ def serve(config: ServeConfig) -> int:
             self.should_exit = True
 
     log = _logging()
+    listener = _bound(config)  # before models are loaded, which may take minutes
     app = create_app(config)
     context = app.state.context
-    listener = _listen(config)
+    _listen(listener, config)
     host, port = listener.getsockname()[:2]
     server = Draining(
         uvicorn.Config(
             app,
+            http=bounded_protocol(),
+            ws="none",
             log_level="warning",
             access_log=False,
             timeout_graceful_shutdown=max(1, round(config.server.drain_timeout_s)),
@@ -81,7 +85,8 @@ async def _run(server: Any, listener: socket.socket) -> None:
     await server._serve([listener])  # `serve` would put its own handlers over ours
 
 
-def _listen(config: ServeConfig) -> socket.socket:
+def _bound(config: ServeConfig) -> socket.socket:
+    """A socket with the address, on which nobody is listened to yet."""
     host, port = config.server.host, config.server.port
     try:
         found = socket.getaddrinfo(host.strip("[]"), port, type=socket.SOCK_STREAM)
@@ -89,13 +94,23 @@ def _listen(config: ServeConfig) -> socket.socket:
         listener = socket.socket(family, kind, protocol)
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(address)
-        listener.listen(2048)
     except OSError as error:
-        raise ConfigError(
-            f"cannot listen on {host}:{port}: {error.strerror or error}; choose another [server] "
-            "port, or 0 for a free one"
-        ) from error
+        raise _taken(config, error) from error
     return listener
+
+
+def _listen(listener: socket.socket, config: ServeConfig) -> None:
+    try:
+        listener.listen(2048)
+    except OSError as error:  # another one that was bound at the same time was sooner
+        raise _taken(config, error) from error
+
+
+def _taken(config: ServeConfig, error: OSError) -> ConfigError:
+    return ConfigError(
+        f"cannot listen on {config.server.host}:{config.server.port}: {error.strerror or error}; "
+        "choose another [server] port, or 0 for a free one"
+    )
 
 
 def _logging() -> logging.Logger:

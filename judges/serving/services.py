@@ -7,7 +7,14 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
-from assay.errors import ConfigError, ContractError, JudgeError, RewardError, SandboxError
+from assay.errors import (
+    ConfigError,
+    ContractError,
+    DataError,
+    JudgeError,
+    RewardError,
+    SandboxError,
+)
 from assay.judge import Estimate, Grade, Item, Judge, Pair, Verdict
 from assay.judges.calibrated import Calibrated
 from assay.judges.corrected import Corrected
@@ -110,7 +117,19 @@ class RewardService(_Service):
         super().__init__(name, objects, served, metrics)
 
     async def score(self, samples: list[Sample]) -> list[Score]:
-        """One score per sample."""
+        """One score per sample.
+
+        Raises:
+            DataError: The reward compares the rollouts of a prompt, and one does not say of which.
+        """
+        if self.reward.scope == "group":
+            for index, sample in enumerate(samples):
+                if sample.group is None:
+                    raise DataError(
+                        f"reward {self.name!r} compares the rollouts of a prompt; give every row "
+                        "a column `uid`, and send whole groups in one request",
+                        index,
+                    )
         cost = sum(cost_of(sample.prompt, sample.completion) for sample in samples)
         return await self._ask(samples, cost)
 

@@ -109,7 +109,12 @@ def endpoints(context: Context, settings: Vllm) -> list[Endpoint]:
     ) -> tuple[RewardService, list[float], int]:
         service = service_of(body.model)
         context.counted("texts", second)
-        samples = [Sample.of(a, b) for a, b in zip(first, second, strict=True)]
+        # Answers to one text are a group, which a reward that compares rollouts needs to know.
+        grouped = service.reward.scope == "group"
+        samples = [
+            Sample.of(a, b, {"uid": a} if grouped else {})
+            for a, b in zip(first, second, strict=True)
+        ]
         values = values_of(await service.score(samples), service.name)
         if _active(body):
             values = [_activated([value])[0] for value in values]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
@@ -85,7 +86,7 @@ def parsed(kind: type[M], body: bytes) -> M:
         ApiError: 400 where it is not JSON, 422 where it is not the model.
     """
     try:
-        return kind.model_validate_json(body)
+        return _read(kind, body)
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False)[0]
         if first["type"] == "json_invalid":
@@ -96,6 +97,19 @@ def parsed(kind: type[M], body: bytes) -> M:
         raise ApiError(
             422, "bad_request", f"{where}: {first['msg']}, got {first['input']!r:.80}{also}"
         ) from None
+
+
+def _read(kind: type[M], body: bytes) -> M:
+    try:
+        return kind.model_validate_json(body)
+    except ValidationError as error:
+        if error.errors(include_url=False)[0]["type"] != "json_invalid" or b"\\u" not in body:
+            raise
+        try:  # a lone surrogate, which tokenizers do bring about, is JSON to Python's reader only
+            values = json.loads(body)
+        except (ValueError, RecursionError):
+            raise error from None
+        return kind.model_validate(values)
 
 
 def as_api_error(error: Exception, where: str) -> ApiError:
@@ -115,8 +129,16 @@ def as_api_error(error: Exception, where: str) -> ApiError:
     return ApiError(500, "internal", f"the server failed on this request: {text}")
 
 
-async def while_connected(receive: Receive, work: Awaitable[T], timeout_s: float) -> T:
+async def while_connected(
+    receive: Receive, work: Awaitable[T], left_s: float, timeout_s: float
+) -> T:
     """The result of `work`; cancelled when the client leaves or time is up.
+
+    Args:
+        receive: Tells when the client leaves.
+        work: What is waited for.
+        left_s: Time for it.
+        timeout_s: Time for the whole request, for the message.
 
     Raises:
         ApiError: 504.
@@ -143,7 +165,7 @@ async def while_connected(receive: Receive, work: Awaitable[T], timeout_s: float
         late = True
         task.cancel()
 
-    ends = loop.call_later(timeout_s, over)
+    ends = loop.call_later(left_s, over)
     try:
         return await task
     except asyncio.CancelledError:

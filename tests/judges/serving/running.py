@@ -18,12 +18,12 @@ TOYS = "tests.judges.serving.toys"
 
 
 @contextmanager
-def running(tables: dict[str, Any]) -> Iterator[str]:
-    """The address of a server with the tables of a TOML file."""
+def running(tables: dict[str, Any], **options: Any) -> Iterator[str]:
+    """The address of a server with the tables of a TOML file; options are uvicorn's."""
     app = create_app(ServeConfig.of(tables))
     listener = socket.socket()
     listener.bind(("127.0.0.1", 0))
-    server = uvicorn.Server(uvicorn.Config(app, log_level="error", lifespan="on"))
+    server = uvicorn.Server(uvicorn.Config(app, log_level="error", lifespan="on", **options))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()
     end = time.monotonic() + 30

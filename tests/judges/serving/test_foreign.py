@@ -64,6 +64,18 @@ def test_openrlhf(url: str) -> None:
     assert post(url, "/get_reward", payload | {"labels": labels}).json()["rewards"] == [1, 1]
 
 
+def test_openrlhfs_odd_rows(url: str) -> None:
+    """Special tokens before the prompt, a prompt that is not there, a label that nests too deep."""
+    row = {"prompts": ["2+2?"], "labels": ["2"]}
+    told = post(url, "/get_reward", {"query": ["<s>2+2? 4"], **row}).json()
+    assert told["rewards"] == [0.0] and told["extra_logs"] == {"length": [2.0]}
+    refused = post(url, "/get_reward", {"query": ["2 + 2? 4"], **row})
+    assert refused.status_code == 422 and refused.json()["error"]["index"] == 0
+    assert "does not hold its prompt" in refused.text
+    deep = {"query": ["a"], "labels": ['{"answer": ' + "[" * 100_000]}
+    assert post(url, "/get_reward", deep).json()["rewards"] == [0.0]
+
+
 def test_openrlhf_never_gets_a_number_for_a_missing_score(url: str) -> None:
     refused = post(url, "/get_reward", {"query": ["a"], "prompts": ["a", "b"]})
     assert refused.status_code == 422
@@ -116,6 +128,28 @@ def test_vllm_classify_and_pooling(url: str) -> None:
         ({"input": "skip"}, "skipped: not for this row"),
     ):
         assert message in post(url, "/pooling", body).json()["error"]["message"]
+
+
+def test_rewards_that_compare_rollouts() -> None:
+    """Answers to one text are a group; where the protocol tells none, nothing is compared."""
+    tables = {
+        "rewards": served(rank="rank"),
+        "vllm": {"rewards": ["rank"]},
+        "openrlhf": {"reward": "rank"},
+    }
+    with running(tables) as address:
+        body = {"query": "q", "documents": ["a", "bb"]}
+        ranked = post(address, "/rerank", body).json()["results"]
+        assert [one["relevance_score"] for one in ranked] == [1.0, 0.5]
+        for path, body in (
+            ("/pooling", {"input": ["a", "bb"]}),
+            ("/get_reward", {"query": ["a", "bb"]}),
+        ):
+            refused = post(address, path, body)
+            assert refused.status_code == 422 and "give every row a column `uid`" in refused.text
+        labels = ['{"uid": "one"}'] * 2
+        rewards = post(address, "/get_reward", {"query": ["a", "bb"], "labels": labels}).json()
+        assert rewards["rewards"] == [0.5, 1.0]
 
 
 def test_openais_client_lists_the_models(url: str) -> None:
@@ -209,6 +243,21 @@ def test_nemo_gym(url: str) -> None:
     assert "'web_search_call' cannot be scored" in post(url, "/verify", odd).text
 
 
+@pytest.mark.parametrize(
+    "output",
+    [
+        5,
+        {"a": 1},
+        ["x"],
+        [{"type": "reasoning", "content": 5}],
+        [{"type": "reasoning", "summary": ["x"]}],
+    ],
+)
+def test_rollouts_that_are_none(url: str, output: Any) -> None:
+    body = {"responses_create_params": {"input": "q"}, "response": {"output": output}}
+    assert post(url, "/verify", body).status_code == 422
+
+
 def test_nemo_gyms_items_become_turns() -> None:
     body = nemo_body("it is 4")
     sample = sample_of(body["responses_create_params"], body["response"], {"answer": "4"})
@@ -288,6 +337,12 @@ def test_sandbox_fusion_in_a_compiled_language(code_url: str) -> None:
             {"completion": "x", "config": {"custom_extract_logic": "evil()"}},
             "it is not run",
         ),
+        (
+            "/submit",
+            {"completion": "x", "config": {"provided_data": {"test": "[" * 100_000}}},
+            "provided_data must hold",
+        ),
+        ("/submit", {"completion": "x", "config": {"provided_data": [1]}}, "provided_data must"),
         ("/sandbox/run", {"source": "x", "kind": "odd", "tests": [{}]}, "not a job"),
     ],
 )

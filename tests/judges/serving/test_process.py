@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,10 @@ import httpx2
 import pytest
 
 pytest.importorskip("fastapi")
+
+from assay.errors import ConfigError
+from assay.judges.serving.config import ServeConfig
+from assay.judges.serving.server import serve
 
 ROOT = Path(__file__).parents[3]
 BODY = {"samples": [{"completion": "a b"}]}
@@ -134,6 +140,17 @@ def test_what_cannot_be_served(
         env=environment | {"PYTHONPATH": str(tmp_path)},
     )
     assert done.returncode == 1 and message in done.stderr and "Traceback" not in done.stderr
+
+
+def test_a_taken_port_is_told_before_models_are_loaded(tmp_path: Path) -> None:
+    (tmp_path / "late.py").write_text("raise SystemExit('was imported')")
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        (tmp_path / "serve.toml").write_text("[rewards.x]\nobject = 'late:x'\n")
+        config = ServeConfig.from_toml(tmp_path / "serve.toml")
+        config = replace(config, server=replace(config.server, port=port))
+        with pytest.raises(ConfigError, match=f"cannot listen on 127.0.0.1:{port}.*in use"):
+            serve(config)
 
 
 def test_check_lists_the_endpoints(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from tests.judges.serving import toys
 from tests.judges.serving.running import TOYS, running, served
 
 TABLES: dict[str, Any] = {
-    "server": {"max_body_mb": 0.5, "max_items": 50},
+    "server": {"max_body_mb": 0.5, "max_items": 50, "allowed_hosts": ["Proxied"]},
     "rewards": served(words="words", rank="rank", answer="answer"),
     "judges": served(longer="longer", both="both", only="only_compares"),
     "complexity": {"static": {"object": "assay.judges.complexity:ComplexityJudge"}},
@@ -88,10 +88,30 @@ def test_what_is_wrong_with_a_request_is_said(url: str) -> None:
     assert error(plain)[0] == 400
     assert error(httpx2.post(url + SCORE, content=b"{}"))[0] == 415
     assert error(post(url, SCORE, rows(*["a"] * 51)))[0] == 413
-    assert httpx2.get(url + "/v1/nothing").status_code == 404
-    assert httpx2.get(url + SCORE).status_code == 405
+    assert error(httpx2.get(url + "/v1/nothing"))[0] == 404
+    wrong_verb = httpx2.get(url + SCORE)
+    assert error(wrong_verb) == (405, f"{SCORE} does not take GET")
+    assert wrong_verb.headers["allow"] == "POST"
     status, message = error(post(url, SCORE, rows("crash")))
     assert status == 500 and "boom" not in message  # what broke stands in the log
+
+
+def test_text_that_utf8_cannot_hold_is_scored(url: str) -> None:
+    headers = {"content-type": "application/json"}
+    for body in (
+        b'{"samples": [{"completion": "a \\ud800"}]}',
+        json.dumps(rows("a \ud800")).encode(),
+    ):
+        found = httpx2.post(url + SCORE, content=body, headers=headers)
+        assert found.json()["scores"][0]["value"] == 2.0
+    broken = httpx2.post(url + SCORE, content=b'{"samples": "\\ud800', headers=headers)
+    assert error(broken)[0] == 400
+
+
+def test_balancers_may_ask_with_head(url: str) -> None:
+    for path in ("/health", "/ready"):
+        found = httpx2.head(url + path)
+        assert found.status_code == 200 and found.content == b""
 
 
 def test_bodies_are_bounded(url: str) -> None:
@@ -271,8 +291,13 @@ def test_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_page_of_another_site_reaches_nothing(url: str) -> None:
     evil = post(url, SCORE, rows("a"), headers={"host": "evil.example"})
     assert error(evil)[0] == 403
-    for host in ("localhost:1", "127.0.0.1", "[::1]:8070"):
+    for host in ("localhost:1", "127.0.0.1", "[::1]:8070", "127.8.8.8", "proxied"):
         assert post(url, SCORE, rows("a"), headers={"host": host}).status_code == 200
+    for host in ("localhost:80@evil.example", "localhost.evil.example", "[::2]", "10.0.0.1", ""):
+        assert post(url, SCORE, rows("a"), headers={"host": host}).status_code == 403
+    with socket.create_connection(("127.0.0.1", int(url.rpartition(":")[2]))) as connection:
+        connection.sendall(b"GET /v1 HTTP/1.1\r\nHost: evil.example\r\nHost: localhost\r\n\r\n")
+        assert connection.recv(100).startswith(b"HTTP/1.1 403 ")
     form = {"content-type": "text/plain"}
     plain = httpx2.post(url + SCORE, content=json.dumps(rows("a")), headers=form)
     assert error(plain)[0] == 415
@@ -297,6 +322,7 @@ def test_replicas() -> None:
         ({"complexity": {"x": {"object": f"{TOYS}:words"}}}, "must have estimate"),
         ({"rewards": served(x="words"), "openrlhf": {"reward": "x", "raw": True}}, "score_inputs"),
         ({"code": {"endpoints": ["run_code"], "object": f"{TOYS}:words"}}, "must be a Sandbox"),
+        ({"rewards": served(x="rank"), "nemo_gym": {"reward": "x"}}, "brings one at a time"),
     ],
 )
 def test_objects_that_cannot_be_served(tables: dict[str, Any], message: str) -> None:
