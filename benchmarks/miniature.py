@@ -194,8 +194,18 @@ def comparisons(runs: Sequence[Path]) -> list[Comparison]:
             logged("agent", found, first=True),
             logged("agent", found, first=False),
         )
+    for name, before, after in (
+        ("the two chat stages: forgetting", "sft", "pairwise-rl"),
+        ("agentic RL: forgetting", "code-complexity", "agent"),
+    ):
+        add(
+            name,
+            "all tests pass",
+            scored(before, "code", solved),
+            scored(after, "code", solved),
+        )
     add(
-        "all RL stages: forgetting",
+        "code and agentic RL: forgetting",
         "win rate against the reference",
         scored("pairwise-rl", "names", _value),
         scored("agent", "names", _value),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -62,15 +63,40 @@ def evaluate_policy(
         reward,
         checkpoint=weights_mark(model),
     )
-    summary: dict[str, Any] = summarise(rollouts, scores)
-    for part in _parts(scores):
-        values = [s["parts"][part]["value"] for s in scores if part in s["parts"]]
-        known = [value for value in values if value is not None]
-        if known:
-            summary[f"part {part}"] = sum(known) / len(known)
+    summary: dict[str, Any] = summarise(rollouts, scores) | part_figures(scores)
     summary["decoding"] = vars(spec.decoding)
     write_json_file(done, summary)
     return summary
+
+
+def part_figures(scores: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+    """Of every part of a reward its mean where it was scored, and the share that pass it.
+
+    A part behind a closed gate has no value, but it is no pass either: of two checkpoints of which
+    one opens a gate more often, only the shares compare. A part that failed or abstained counts
+    in neither.
+
+    Args:
+        scores: As `Score.to_json` writes them.
+
+    Returns:
+        `part NAME` and, where the part tells passes, `passed NAME`.
+
+    >>> parts = [{"value": 0.5, "status": "scored", "passed": True},
+    ...          {"value": None, "status": "gated", "passed": None}]
+    >>> part_figures([{"parts": {"time": part}} for part in parts])
+    {'part time': 0.5, 'passed time': 0.5}
+    """
+    figures = {}
+    for name in dict.fromkeys(name for score in scores for name in score["parts"]):
+        parts = [score["parts"][name] for score in scores if name in score["parts"]]
+        known = [part["value"] for part in parts if part["value"] is not None]
+        if known:
+            figures[f"part {name}"] = sum(known) / len(known)
+        passed = [part["passed"] for part in parts if part["status"] in ("scored", "gated")]
+        if any(one is not None for one in passed):
+            figures[f"passed {name}"] = sum(one is True for one in passed) / len(passed)
+    return figures
 
 
 def evaluation_reward(recipe: Recipe, spec: EvaluationSpec) -> Reward | None:
@@ -91,10 +117,6 @@ def read_matrix(run: Path) -> dict[str, dict[str, dict[str, Any]]]:
         checkpoint, name = path.parts[-3], path.parts[-2]
         found.setdefault(checkpoint, {})[name] = json.loads(path.read_text(encoding="utf-8"))
     return found
-
-
-def _parts(scores: list[dict[str, Any]]) -> list[str]:
-    return list(dict.fromkeys(name for score in scores for name in score["parts"]))
 
 
 def _messages(prompt: Any) -> list[dict[str, Any]]:

@@ -113,8 +113,10 @@ def _matrix(recipe: Recipe, run: Path) -> list[Any]:
 
 
 def _part_measures(cells: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, str]]:
-    keys = dict.fromkeys(k for cell in cells.values() for k in cell if k.startswith("part "))
-    return [(key, key.removeprefix("part ")) for key in keys]
+    keys = dict.fromkeys(key for cell in cells.values() for key in cell)
+    means = [(key, key.removeprefix("part ")) for key in keys if key.startswith("part ")]
+    shares = [(key, f"pass {key[7:]}") for key in keys if key.startswith("passed ")]
+    return means + shares
 
 
 def _examples(recipe: Recipe, run: Path, most: int = 3) -> list[Any]:
