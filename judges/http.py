@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields
 from typing import Any, Literal, Self, TypeVar
 from urllib.parse import quote
 
-from assay.errors import DataError, JudgeError, RewardError
+from assay.errors import ConfigError, DataError, JudgeError, RewardError
 from assay.fingerprint import fingerprint_of
 from assay.judge import Grade, Item, Judge, Pair, Verdict
 from assay.judges.http_connection import Connection
@@ -74,6 +74,8 @@ class HttpReward(Reward):
                 "range": (-math.inf if low is None else low, math.inf if high is None else high),
                 "served_fingerprint": about["fingerprint"],
             }
+        except ConfigError:  # a ValueError too, but of this side
+            raise
         except (ConnectionError, DataError) as error:
             raise RewardError(str(error)) from None
         except (KeyError, TypeError, ValueError) as error:
@@ -90,6 +92,8 @@ class HttpReward(Reward):
     def score(self, samples: Sequence[Sample]) -> list[Score]:
         """Send the samples in batches, several at a time."""
         parts = self._requests(samples)
+        if not parts:
+            return []
         with ThreadPoolExecutor(min(self.connection.concurrency, len(parts))) as pool:
             answers = list(pool.map(lambda places: self._part(samples, places), parts))
         scores: list[Score | None] = [None] * len(samples)
@@ -115,8 +119,7 @@ class HttpReward(Reward):
         try:
             reply = self.connection.post(path, body)
         except DataError as error:
-            index = None if error.index is None else places[error.index]
-            raise DataError(str(error), index) from None
+            raise DataError(str(error), _place(error.index, places)) from None
         except ConnectionError as error:
             return [Score.fail(str(error)) for _ in places]
         try:
@@ -248,11 +251,18 @@ class HttpJudge(Judge):
                 raise ValueError(f"{len(opinions)} {got} for {len(rows)} {sent}")
             return opinions
         except DataError as error:
-            index = None if error.index is None else start + error.index
-            raise DataError(str(error), index) from None
+            places = range(start, start + len(rows))
+            raise DataError(str(error), _place(error.index, places)) from None
+        except ConfigError:
+            raise
         except (ConnectionError, AttributeError, KeyError, TypeError, ValueError) as error:
             failed: dict[str, Any] = {
                 "status": "failed",
                 "reason": f"{type(error).__name__}: {error}",
             }
             return [kind(None, **failed) for _ in rows]  # type: ignore[call-arg]
+
+
+def _place(index: int | None, places: Sequence[int]) -> int | None:
+    """Which row a server means; None where it names none of those sent."""
+    return None if index is None or not 0 <= index < len(places) else places[index]

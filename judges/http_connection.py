@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import random
-import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,8 +14,7 @@ from assay.errors import ConfigError, DataError
 from assay.judges.retry import Retry, may_retry, retry_after_s
 from assay.judges.strict_json import encode_line
 
-_lock = threading.Lock()
-_clients: dict[str, Any] = {}
+_clients: dict[int, Any] = {}
 
 
 @dataclass(frozen=True)
@@ -28,7 +26,7 @@ class Connection:
         token_env: Environment variable that holds the bearer token; it is sent where it is set.
         batch_size: Rows of one request.
         concurrency: Requests at a time.
-        timeout_s: Limit of one request.
+        timeout_s: Limit of one request, and of a wait that the server asks for.
         retry: Further tries after a network error, a full queue or a server's failure.
     """
 
@@ -68,9 +66,10 @@ class Connection:
             if status == 200 and data is not None:
                 return data
             problem = _problem(status, data)
-            if status == 422 and isinstance(data, dict) and "error" in data:
+            if status == 422 and (told := _told(data)) is not None:
+                index = told.get("index")
                 raise DataError(
-                    str(data["error"].get("message", problem)), data["error"].get("index")
+                    str(told.get("message", problem)), index if type(index) is int else None
                 )
             if not (status in (0, 200) or may_retry(status)):
                 raise ConnectionError(f"{self.url}{path}: {problem}{_advice(status, self)}")
@@ -79,7 +78,13 @@ class Connection:
                     f"{self.url}{path}: {problem}; gave up after {tried} tries; check that the "
                     "server runs"
                 )
-            time.sleep(self.retry.wait_s(tried, rng, retry_after_s(headers.get("retry-after"))))
+            asked_s = retry_after_s(headers.get("retry-after"))
+            if asked_s is not None and asked_s > self.timeout_s:
+                raise ConnectionError(
+                    f"{self.url}{path}: {problem}; it asks to come again in {asked_s:.0f} s, more "
+                    f"than timeout_s = {self.timeout_s:g}"
+                )
+            time.sleep(self.retry.wait_s(tried, rng, asked_s))
 
     def _send(
         self, method: str, path: str, content: bytes | None
@@ -89,21 +94,32 @@ class Connection:
 
         headers = {"content-type": "application/json"}
         if token := os.environ.get(self.token_env, "").split():
+            if not token[0].isascii():
+                raise ConfigError(f"{self.token_env} holds a token that is not ASCII; mend it")
             headers["authorization"] = f"Bearer {token[0]}"
+        end = time.monotonic() + self.timeout_s
+        parts: list[bytes] = []
         try:
-            reply = _client().request(
+            with _client().stream(
                 method,
                 self.url.rstrip("/") + path,
                 content=content,
                 headers=headers,
                 timeout=self.timeout_s,
-            )
+            ) as reply:
+                for part in reply.iter_bytes():
+                    parts.append(part)
+                    if time.monotonic() > end:  # httpx2 bounds only the wait for each part
+                        return 0, {}, f"no whole answer within {self.timeout_s:g} s"
         except httpx2.HTTPError as error:
             return 0, {}, f"{type(error).__name__}: {error}"
+        except httpx2.InvalidURL as error:
+            raise ConfigError(f"url {self.url!r} is none: {error}") from None
+        data = b"".join(parts)
         try:
-            return reply.status_code, reply.headers, json.loads(reply.content)
-        except ValueError:
-            found = None if reply.status_code == 200 else reply.text[:200]
+            return reply.status_code, reply.headers, json.loads(data)
+        except (ValueError, RecursionError):
+            found = None if reply.status_code == 200 else data.decode("utf-8", "replace")[:200]
             return reply.status_code, reply.headers, found
 
 
@@ -111,18 +127,25 @@ def _client() -> Any:
     """This process's connections, kept open and shared by its threads."""
     import httpx2
 
-    with _lock:
-        if _clients.get("process") != os.getpid():  # never those of the process forked from
-            limits = httpx2.Limits(max_connections=None, max_keepalive_connections=64)
-            _clients.update(process=os.getpid(), client=httpx2.Client(limits=limits))
-        return _clients["client"]
+    process = os.getpid()  # never those of the process forked from
+    if (found := _clients.get(process)) is None:
+        limits = httpx2.Limits(max_connections=None, max_keepalive_connections=64)
+        # No lock, which a fork might leave held: of two that are made at once one is dropped.
+        found = _clients.setdefault(process, httpx2.Client(limits=limits))
+    return found
+
+
+def _told(data: Any) -> dict[str, Any] | None:
+    """What an answer of this library says is wrong, or None."""
+    told = data.get("error") if isinstance(data, dict) else None
+    return told if isinstance(told, dict) else None
 
 
 def _problem(status: int, data: Any) -> str:
     if status == 0:
         return str(data)
-    if isinstance(data, dict) and isinstance(data.get("error"), dict):
-        return f"HTTP {status}: {data['error'].get('message', '')}"
+    if (told := _told(data)) is not None:
+        return f"HTTP {status}: {told.get('message', '')}"
     return f"HTTP {status}: {data!s:.200}" if data is not None else "the answer is not JSON"
 
 

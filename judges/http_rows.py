@@ -16,15 +16,17 @@ def score_from_json(data: Mapping[str, Any]) -> Score:
     >>> score_from_json(score.to_json()) == score
     True
     """
-    turns = data.get("turns")
+    turns, note, info = data.get("turns"), data.get("note", ""), data.get("info", {})
+    if not (isinstance(note, str) and isinstance(info, Mapping)):
+        raise ValueError(f"note must be text and info an object, got {note!r:.40}, {info!r:.40}")
     return Score(
         data["value"],
         data["status"],
         data.get("passed"),
         None if turns is None else tuple(turns),
         {name: score_from_json(part) for name, part in data.get("parts", {}).items()},
-        data.get("note", ""),
-        data.get("info", {}),
+        note,
+        info,
     )
 
 

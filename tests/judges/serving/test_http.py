@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import pickle
+import socketserver
+import threading
+import time
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import pytest
@@ -105,6 +109,86 @@ def test_a_server_that_is_not_there_gives_failed_scores() -> None:
         HttpJudge.connect(dead, "j")
 
 
+SCORED = b'{"value": 1.0, "status": "scored"}'
+
+
+@contextmanager
+def answering(reply: bytes, pause_s: float = 0.0) -> Iterator[str]:
+    """A server that answers everything with the same bytes, then hangs up."""
+
+    class Handler(socketserver.StreamRequestHandler):
+        def handle(self) -> None:
+            size = 0
+            while (line := self.rfile.readline()).strip():
+                if line.lower().startswith(b"content-length:"):
+                    size = int(line.split(b":")[1])
+            self.rfile.read(size)
+            head, gap, body = reply.partition(b"\r\n\r\n")
+            self.wfile.write(head + gap)
+            for part in [body] if not pause_s else [bytes([one]) for one in body]:
+                time.sleep(pause_s)
+                with suppress(OSError):
+                    self.wfile.write(part)
+
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler) as server:
+        server.daemon_threads = True
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+        server.shutdown()
+
+
+def whole(status: int, body: bytes, header: bytes = b"") -> bytes:
+    return b"HTTP/1.1 %d X\r\n%sContent-Length: %d\r\n\r\n%s" % (status, header, len(body), body)
+
+
+@pytest.mark.parametrize(
+    ("reply", "note"),
+    [
+        (b"", "RemoteProtocolError"),
+        (b"HTTP/1.1 200 X\r\nContent-Length: 99\r\n\r\n{", "RemoteProtocolError"),
+        (whole(200, b"<html>"), "the answer is not JSON"),
+        (whole(200, b"[" * 100_000), "the answer is not JSON"),
+        (whole(200, b"[]"), "did not answer with scores"),
+        (whole(200, b'{"scores": [%s]}' % SCORED), "1 scores for 2 samples"),
+        (whole(200, b'{"scores": [{"value": NaN, "status": "scored"}, %s]}' % SCORED), "finite"),
+        (
+            whole(200, b'{"scores": [{"value": 1, "status": "scored", "note": 5}, %s]}' % SCORED),
+            "note must be text",
+        ),
+        (whole(422, b'{"error": "odd"}'), "HTTP 422"),
+        (whole(429, b"{}", b"Retry-After: 1000000\r\n"), "come again in 1000000 s, more than"),
+    ],
+)
+def test_garbage_is_a_failed_score(reply: bytes, note: str) -> None:
+    with answering(reply) as address:
+        connection = Connection(address, retry=Retry(attempts=2, base_s=0.01))
+        scores = HttpReward(connection, "words").evaluate([Sample.of("q", "a")] * 2)
+        assert [score.status for score in scores] == ["failed"] * 2 and note in scores[0].note
+        prompt, answer = as_messages("q", role="user"), as_messages("a", role="assistant")
+        (verdict,) = HttpJudge(connection, "j").compare([Pair(prompt, answer, answer)])
+        assert verdict.status == "failed"
+        with pytest.raises(RewardError):
+            HttpReward.connect(connection, "words")
+        with pytest.raises(JudgeError):
+            HttpJudge.connect(connection, "j")
+
+
+@pytest.mark.parametrize("index", [b"99", b"-1", b"true", b'"a"'])
+def test_an_index_that_names_no_row(index: bytes) -> None:
+    with answering(whole(422, b'{"error": {"message": "bad", "index": %s}}' % index)) as address:
+        reward = HttpReward(Connection(address), "words")
+        with pytest.raises(DataError, match="bad") as caught:
+            reward.evaluate([Sample.of("q", "a")])
+        assert caught.value.index is None
+
+
+def test_an_answer_that_drips_is_late() -> None:
+    with answering(whole(200, b'{"scores": [%s]}' % SCORED), pause_s=0.1) as address:
+        reward = HttpReward(Connection(address, timeout_s=0.5, retry=ONCE), "words")
+        (score,) = reward.evaluate([Sample.of("q", "a")])
+        assert score.status == "failed" and "no whole answer within 0.5 s" in score.note
+
+
 def test_a_name_that_is_not_served(url: str) -> None:
     connection = Connection(url, retry=ONCE)
     with pytest.raises(RewardError, match="did you mean 'words'"):
@@ -126,6 +210,9 @@ def test_tokens_are_sent(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("ASSAY_SERVE_TOKEN", "u" * 32)
         with pytest.raises(RewardError, match="put the server's token into ASSAY_SERVE_TOKEN"):
             HttpReward.connect(url, "words")
+        monkeypatch.setenv("ASSAY_SERVE_TOKEN", "t\u00f6ken" * 8)
+        with pytest.raises(ConfigError, match="not ASCII"):
+            HttpReward.connect(url, "words")
 
 
 def test_handles() -> None:
@@ -133,6 +220,9 @@ def test_handles() -> None:
     assert pickle.loads(pickle.dumps(reward)) == reward
     same = HttpReward(Connection("http://h:1", concurrency=2), "words")
     assert reward.fingerprint() == same.fingerprint()  # how it is asked changes no score
+    assert reward.score([]) == []
+    with pytest.raises(ConfigError, match="url .* is none"):
+        HttpReward(Connection("http://\u2603"), "words").score([Sample.of("q", "a")])
     with pytest.raises(ConfigError, match="url must start with"):
         Connection("h:1")
     with pytest.raises(ConfigError, match="batch_size must be >= 1"):
