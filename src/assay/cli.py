@@ -16,6 +16,7 @@ from assay import (
     cli_ablate,
     cli_audit,
     cli_audit_judge,
+    cli_audit_labels,
     cli_cache,
     cli_complexity,
     cli_data,
@@ -40,7 +41,13 @@ app = typer.Typer(
 app.add_typer(cli_sandbox.app, name="sandbox")
 app.add_typer(cli_data.app, name="data")
 app.add_typer(cli_audit.app, name="audit")
-cli_audit_judge.register(cli_audit.app)
+for command in (
+    cli_audit_judge.judge,
+    cli_audit_labels.benchmark,
+    cli_audit_labels.annotate,
+    cli_audit_labels.validate,
+):
+    cli_audit.app.command()(command)
 app.add_typer(cli_cache.app, name="cache")
 app.command()(cli_score.score)
 app.command()(cli_score.compare)
