@@ -80,6 +80,10 @@ class HorizonJob:
         limit: Most runs.
         output: Rows with the runs and their verdicts go here.
         plot: Picture of the report.
+
+    Raises:
+        ConfigError: An endpoint without a model, a bound of success that is no number, or a picture
+            of another kind.
     """
 
     file: Path
@@ -96,13 +100,7 @@ class HorizonJob:
     output: Path | None = None
     plot: Path | None = None
 
-    def run(self) -> AuditOfRuns:
-        """Do it.
-
-        Raises:
-            ConfigError: An endpoint without a model, or a bound of success that is no number.
-            DataError: Files that cannot be read, or no runs.
-        """
+    def __post_init__(self) -> None:
         if not math.isfinite(self.success):
             raise ConfigError(f"success must be a finite outcome, got {self.success}; 1 is usual")
         if self.base_url is not None and self.model is None:
@@ -111,6 +109,13 @@ class HorizonJob:
             from assay.policy.data.horizon_plot import check_format
 
             check_format(self.plot)
+
+    def run(self) -> AuditOfRuns:
+        """Do it.
+
+        Raises:
+            DataError: Files that cannot be read, or no runs.
+        """
         runs = list(islice(read_trajectories(self.file, self.form), self.limit))
         if not runs:
             raise DataError(f"{self.file} holds no runs")

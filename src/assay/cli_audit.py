@@ -79,23 +79,27 @@ def trajectories(
     """Success by length and depth, failure kinds, repeated calls, verdicts along the runs."""
     from rich.console import Console
 
+    from assay.errors import ConfigError
     from assay.policy.data.horizon_job import HorizonJob
 
-    job = HorizonJob(
-        file,
-        form=form,
-        tools=tools,
-        infer_tools=infer_tools,
-        strict=strict,
-        labelled=labelled,
-        success=success,
-        base_url=base_url,
-        model=model,
-        api_key_env=api_key_env,
-        limit=limit,
-        output=output,
-        plot=plot,
-    )
+    try:
+        job = HorizonJob(
+            file,
+            form=form,
+            tools=tools,
+            infer_tools=infer_tools,
+            strict=strict,
+            labelled=labelled,
+            success=success,
+            base_url=base_url,
+            model=model,
+            api_key_env=api_key_env,
+            limit=limit,
+            output=output,
+            plot=plot,
+        )
+    except ConfigError as error:
+        raise typer.BadParameter(str(error)) from None
     report = job.run()
     for table in report.tables():
         Console().print(table)

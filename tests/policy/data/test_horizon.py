@@ -172,9 +172,11 @@ def test_wrong_settings(tmp_path: Path) -> None:
     file = tmp_path / "runs.jsonl"
     file.write_text(json.dumps(trajectory_row(run(1, 1.0))) + "\n")
     with pytest.raises(ConfigError, match=r"must end in one of"):
-        HorizonJob(file, plot=tmp_path / "h.gif").run()
+        HorizonJob(file, plot=tmp_path / "h.gif")
     with pytest.raises(ConfigError, match="give --model"):
-        HorizonJob(file, base_url="http://x").run()
+        HorizonJob(file, base_url="http://x")
+    done = CliRunner().invoke(app, ["audit", "trajectories", str(file), "--success", "nan"])
+    assert done.exit_code == 2 and "finite outcome" in done.output
     (tmp_path / "tools.json").write_text("{}")
     with pytest.raises(DataError, match="must hold a JSON list"):
         HorizonJob(file, tools=tmp_path / "tools.json").run()
