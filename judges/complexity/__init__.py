@@ -3,7 +3,7 @@
 from assay.judges.complexity.constraints import Constraints
 from assay.judges.complexity.expression import Expression, parse
 from assay.judges.complexity.judge import ComplexityJudge, Estimator
-from assay.judges.complexity.normalise import normalise, strip, structure_hash
+from assay.judges.complexity.normal_form import normalise, strip, structure_hash
 from assay.judges.complexity.program import Program
 
 __all__ = [

@@ -14,7 +14,7 @@ from assay.errors import ConfigError, ContractError, DataError, JudgeError, Sand
 from assay.fingerprint import Fingerprinted, configuration_fingerprint, fingerprint_of
 from assay.judge import Estimate
 from assay.judges.complexity.expression import parse
-from assay.judges.complexity.normalise import structure_hash
+from assay.judges.complexity.normal_form import structure_hash
 from assay.judges.complexity.program import Program
 
 if TYPE_CHECKING:

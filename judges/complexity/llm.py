@@ -14,7 +14,7 @@ from assay.fingerprint import fingerprint_of
 from assay.judge import Estimate
 from assay.judges.client import Client, Reply, Request
 from assay.judges.complexity.expression import parse
-from assay.judges.complexity.normalise import normalise, strip
+from assay.judges.complexity.normal_form import normalise, strip
 from assay.judges.complexity.program import Program
 from assay.judges.structured import Found, VerdictFormat
 from assay.messages import Message

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from assay.judges.complexity.learned import row_of
-from assay.judges.complexity.normalise import structure_hash
+from assay.judges.complexity.normal_form import structure_hash
 from assay.judges.complexity.program import Program
 from assay.judges.complexity.static import StaticEstimator
 from examples.problems import load

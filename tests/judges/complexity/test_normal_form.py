@@ -8,7 +8,7 @@ import re
 import pytest
 
 from assay.errors import ConfigError
-from assay.judges.complexity.normalise import normalise, strip, structure_hash
+from assay.judges.complexity.normal_form import normalise, strip, structure_hash
 from assay.syntax import GRAMMARS, tree_of
 
 #: (language, program, the same with other comments, strings, names and white space)
