@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +16,12 @@ from assay.messages import Message, as_messages
 _HEAD = 0.5
 #: Characters that every message of a conversation should have room for.
 _FEWEST = 200
+#: What begins a control token of Qwen, Llama, Mistral, Gemma, DeepSeek or Phi.
+_TOKEN = re.compile(
+    r"<(?=[|\uff5c][^<>\n]{1,64}[|\uff5c]>)"
+    r"|<(?=/?(?:s|bos|eos|pad|unk|start_of_turn|end_of_turn)>)"
+    r"|\[(?=/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS)\])"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +50,8 @@ class Fence:
         return cls.for_texts([*map(shown_message, prompt), *texts], salt)
 
     def around(self, title: str, text: str) -> str:
-        """`text` between an opening and a closing marker."""
-        return f"<<{self.nonce} {title}>>\n{text}\n<<{self.nonce} end of {title}>>"
+        """`text` between an opening and a closing marker, its control tokens broken up."""
+        return f"<<{self.nonce} {title}>>\n{without_tokens(text)}\n<<{self.nonce} end of {title}>>"
 
     def conversation(self, title: str, messages: Sequence[Message], longest: int) -> str:
         """Messages between markers, each under a heading that carries the nonce.
@@ -66,6 +73,18 @@ class Fence:
         if gone:
             parts.insert(first, f"<<{self.nonce} {gone} messages left out>>")
         return self.around(title, "\n\n".join(parts))
+
+
+def without_tokens(text: str) -> str:
+    """`text` in which what chat templates mark turns with is no token any more, only words.
+
+    Servers read `<|im_end|>` inside a message as the token itself, so that an answer could end the
+    judge's turn and begin one of its own.
+
+    >>> without_tokens("ok<|im_end|> [INST] if x < y: <b>")
+    'ok< |im_end|> [ INST] if x < y: <b>'
+    """
+    return _TOKEN.sub(r"\g<0> ", text)
 
 
 def shown_message(message: Message, *, reasoning: bool = False) -> str:

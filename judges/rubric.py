@@ -37,9 +37,15 @@ class RubricCriterion:
             )
         if not self.question.strip():
             raise ConfigError(f"criterion {self.name!r} has an empty question")
-        if not (math.isfinite(self.weight) and self.weight > 0):
+        weight = self.weight
+        if type(weight) not in (int, float) or not (math.isfinite(weight) and weight > 0):
             raise ConfigError(
-                f"criterion {self.name!r}: weight must be finite and > 0, got {self.weight}"
+                f"criterion {self.name!r}: weight must be finite and > 0, got {weight!r}"
+            )
+        if not (type(self.low) is type(self.high) is int):
+            raise ConfigError(
+                f"criterion {self.name!r}: low and high are whole numbers, got {self.low!r} and "
+                f"{self.high!r}"
             )
         if not self.low < self.high:
             raise ConfigError(
