@@ -104,12 +104,13 @@ def waves(prefixes: Sequence[Prefix], budget: int, parts: int = 1) -> list[list[
     Args:
         prefixes: As `share_prefixes` gives them.
         budget: Tokens; a longer single prefix is a wave of its own.
-        parts: At least so many waves, where there are as many prefixes (one for each replica).
+        parts: Replicas that work at the same time; a group that is too large for one of them is
+            divided, its prefix then being computed by each.
     """
     most = max(1, -(-sum(len(prefix.rows) for prefix in prefixes) // max(parts, 1)))
     found: list[list[Prefix]] = []
     tokens = rows = 0
-    for prefix in prefixes:
+    for prefix in _divided(prefixes, most) if parts > 1 else prefixes:
         over = tokens + prefix.length > budget or (parts > 1 and rows + len(prefix.rows) > most)
         if not found or over:
             found.append([])
@@ -120,11 +121,22 @@ def waves(prefixes: Sequence[Prefix], budget: int, parts: int = 1) -> list[list[
     return found
 
 
+def _divided(prefixes: Sequence[Prefix], most: int) -> list[Prefix]:
+    """Prefixes of at most `most` rows each."""
+    return [
+        Prefix(prefix.length, prefix.rows[start : start + most])
+        for prefix in prefixes
+        for start in range(0, len(prefix.rows), most)
+    ]
+
+
 def micro_batches(
     lengths: Sequence[int],
     token_budget: int,
     max_padding: float = 0.05,
     max_rows: int | None = None,
+    held: Sequence[int] | None = None,
+    held_budget: int = 65_536,
 ) -> list[list[int]]:
     """Batches of similar length, longest first, of at most `token_budget` tokens with padding.
 
@@ -133,22 +145,28 @@ def micro_batches(
         token_budget: Rows x longest row; a longer single row is a batch of its own.
         max_padding: Largest share of padding in a batch.
         max_rows: Largest number of rows.
+        held: Tokens that each item continues, whose keys and values a batch holds for every row.
+        held_budget: Rows x longest `held` of a batch; a single row may be longer.
 
     >>> micro_batches([5, 100, 98, 5], token_budget=256)
     [[1, 2], [0, 3]]
     """
     order = sorted(range(len(lengths)), key=lambda i: -lengths[i])
     batches: list[list[int]] = []
-    longest = real = 0
+    longest = real = behind = 0
     for index in order:
-        length = lengths[index]
+        length, own = lengths[index], held[index] if held else 0
         if batches:
-            area = longest * (len(batches[-1]) + 1)
+            rows = len(batches[-1]) + 1
+            area = longest * rows
             fits = area <= token_budget and area - real - length <= max_padding * area
+            fits = fits and max(behind, own) * rows <= held_budget
             if fits and (max_rows is None or len(batches[-1]) < max_rows):
                 batches[-1].append(index)
                 real += length
+                behind = max(behind, own)
                 continue
         batches.append([index])
         longest = real = length
+        behind = own
     return batches

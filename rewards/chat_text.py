@@ -8,8 +8,9 @@ finished.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from assay.errors import DataError
@@ -107,17 +108,20 @@ def render_sample(
     if not getattr(tokenizer, "chat_template", None):
         return _plain(tokenizer, sample, max_length)
     tools = tools_of(sample.columns)
-    text = _template(tokenizer, (*sample.prompt, *sample.completion), tools, arguments)
+    text = rendered_chat(tokenizer, (*sample.prompt, *sample.completion), tools, arguments)
     closed = True
     if sample.truncated and sample.completion:
-        text, closed = _reopened(text, sample.completion[-1], tokenizer)
-    ids = tokenizer(text, add_special_tokens=False)["input_ids"]
+        last = sample.completion[-1]
+        marked = (*sample.prompt, *sample.completion[:-1], _marked(last))
+        tail = rendered_chat(tokenizer, marked, tools, arguments).rpartition(_MARK)[2]
+        text, closed = _reopened(text, last, tail, tokenizer)
+    ids = tokens_of(tokenizer, text)
     if len(ids) <= max_length:
         return Rendered(tuple(ids), closed=closed)
     prompt = 0
     if sample.prompt:
-        lead = _template(tokenizer, sample.prompt, tools, arguments | _GENERATE)
-        lead_ids = tokenizer(lead, add_special_tokens=False)["input_ids"]
+        lead = rendered_chat(tokenizer, sample.prompt, tools, arguments | _GENERATE)
+        lead_ids = tokens_of(tokenizer, lead)
         prompt = min(common_prefix(lead_ids, ids), len(ids) - 1)
     keep_prompt, keep_completion = _shares(prompt, len(ids) - prompt, max_length)
     kept = list(ids[prompt - keep_prompt : prompt])
@@ -138,12 +142,17 @@ def _shares(prompt: int, completion: int, total: int) -> tuple[int, int]:
     return min(prompt, total - keep_completion), keep_completion
 
 
-def _template(
+def rendered_chat(
     tokenizer: Any,
     messages: Sequence[Message],
     tools: list[Mapping[str, Any]] | None,
     arguments: Mapping[str, Any],
 ) -> str:
+    """The text that a tokenizer's chat template makes of messages.
+
+    Raises:
+        DataError: It refuses them.
+    """
     try:
         text = tokenizer.apply_chat_template(
             [chat_message(message) for message in messages],
@@ -160,14 +169,20 @@ def _template(
     return str(text)
 
 
-def _reopened(text: str, last: Message, tokenizer: Any) -> tuple[str, bool]:
-    """The text without what the template wrote after the last message's own words."""
-    anchor = ""
-    if not last.tool_calls:
-        anchor = last.content.strip() or (last.reasoning or "").strip()
-    place = text.rfind(anchor) if anchor else -1
-    if place >= 0:
-        return text[: place + len(anchor)], False
+#: Stands for the words of a last message, to see what a template writes after them.
+_MARK = "assay-words-end-here"
+
+
+def _marked(last: Message) -> Message:
+    if not last.content.strip() and last.reasoning:  # cut while it was reasoning
+        return replace(last, reasoning=_MARK)
+    return replace(last, content=_MARK)
+
+
+def _reopened(text: str, last: Message, tail: str, tokenizer: Any) -> tuple[str, bool]:
+    """The text without `tail`, what the template wrote after the last message's own words."""
+    if tail and not last.tool_calls and text.endswith(tail):
+        return text[: -len(tail)], False
     trimmed = text.rstrip()
     end = getattr(tokenizer, "eos_token", None)
     if end and trimmed.endswith(end):
@@ -180,6 +195,7 @@ def _plain(tokenizer: Any, sample: Sample, max_length: int) -> Rendered:
         "\n".join(message.content for message in messages)
         for messages in (sample.prompt, sample.completion)
     ]
+    texts = [whole_characters(text) for text in texts]
     ids = tokenizer(texts[0], texts[1])["input_ids"]
     if len(ids) <= max_length:
         return Rendered(tuple(ids), closed=not sample.truncated)
@@ -195,9 +211,26 @@ def _plain(tokenizer: Any, sample: Sample, max_length: int) -> Rendered:
     return Rendered(tuple(ids[-max_length:]), cuts[0], cuts[1], not sample.truncated)
 
 
+_HALVES = re.compile("[\ud800-\udfff]")
+
+
+def whole_characters(text: str) -> str:
+    r"""A text whose halves of surrogate pairs, which no tokenizer reads, became U+FFFD.
+
+    >>> whole_characters("a\ud800b") == "a\ufffdb"
+    True
+    """
+    return _HALVES.sub("\ufffd", text)
+
+
+def tokens_of(tokenizer: Any, text: str, *, special: bool = False) -> list[int]:
+    """Token ids of a text, with the tokenizer's own special ones where `special` is set."""
+    return list(tokenizer(whole_characters(text), add_special_tokens=special)["input_ids"])
+
+
 def count_tokens(tokenizer: Any, text: str) -> int:
     """Tokens of a text without special ones."""
-    return len(tokenizer(text, add_special_tokens=False)["input_ids"]) if text else 0
+    return len(tokens_of(tokenizer, text)) if text else 0
 
 
 def keep_end(tokenizer: Any, text: str, tokens: int) -> str:
@@ -213,6 +246,7 @@ def keep_end(tokenizer: Any, text: str, tokens: int) -> str:
             f"{type(tokenizer).__name__} cannot tell where tokens stand in a text, so it cannot be "
             "cut; use a fast tokenizer, or a longer max_length"
         )
+    text = whole_characters(text)
     encoded = tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)
     offsets = encoded["offset_mapping"]
     if len(offsets) <= tokens:

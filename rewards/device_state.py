@@ -2,8 +2,19 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass, field
 from typing import Any
+from weakref import WeakKeyDictionary
+
+_locks: WeakKeyDictionary[Any, threading.RLock] = WeakKeyDictionary()
+_table = threading.Lock()
+
+
+def lock_of(model: Any) -> threading.RLock:
+    """One lock a model: its mode, its device and its memory are shared by all that use it."""
+    with _table:
+        return _locks.setdefault(model, threading.RLock())
 
 
 @dataclass

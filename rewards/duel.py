@@ -26,6 +26,8 @@ class Duel:
         failed: Our side broke, rather than the judge being undecided.
         joint: P(A wins) of a judge that ran and joined both orders itself, or None.
         cost: What asking cost, in the currency of the judge's client, or None.
+        dbar: (d_AB - d_BA) / 2 of a judge that tells its logits, in which a large preference is not
+            rounded away as it is in probabilities near 0 or 1; or None.
     """
 
     first: float | None = None
@@ -34,6 +36,7 @@ class Duel:
     failed: bool = False
     joint: float | None = None
     cost: float | None = None
+    dbar: float | None = None
 
     @property
     def order_gap(self) -> float | None:
@@ -61,6 +64,10 @@ class Duel:
             return None
         if self.joint is not None and mode != "agree":
             known = [self.joint]
+        if self.dbar is not None and mode != "agree":
+            if mode == "soft":
+                return _sigmoid(self.dbar)
+            return tie if self.dbar == 0 else float(self.dbar > 0)
         if mode == "soft":
             return _sigmoid(math.fsum(map(_logit, known)) / len(known))
         # logit(a) + logit(c) > 0 iff a + c > 1, without a logarithm of 0
@@ -135,7 +142,9 @@ def _of_two(verdict: Verdict, other: Verdict | None) -> Duel:
     note = "; ".join(dict.fromkeys(text for text, _ in notes if text))
     if shown_first is None or back is None:  # one order alone is not balanced: no number
         return Duel(None, None, note, any(failed for _, failed in notes), cost=cost)
-    return Duel(shown_first, 1 - back, note, cost=cost)
+    ours, theirs = verdict.info.get("logit"), other.info.get("logit")
+    dbar = None if ours is None or theirs is None else (float(ours) - float(theirs)) / 2
+    return Duel(shown_first, 1 - back, note, cost=cost, dbar=dbar)
 
 
 def _problem(verdict: Verdict) -> tuple[str, bool]:

@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from assay.errors import ConfigError, RewardError
 from assay.rewards.batch_plan import Prefix, micro_batches, share_prefixes, waves
-from assay.rewards.device_state import Evaluating, out_of_memory, release
+from assay.rewards.device_state import Evaluating, lock_of, out_of_memory, release
 
 if TYPE_CHECKING:
     from assay.rewards.heads import Head
+    from assay.rewards.model_ways import Ways
     from assay.rewards.prefix_cache import Layers
 
 
@@ -31,15 +32,18 @@ class Batching:
     Attributes:
         token_budget: Tokens of a micro-batch, padding included; None takes 512 on a CPU and
             32,768 on an accelerator.
-        max_padding: Largest share of padding in a micro-batch.
+        max_padding: Largest share of padding in a micro-batch. Models that padding changes take
+            only rows of one length together, whatever is asked.
         reuse_prefix: Compute shared prefixes once. Models whose cache is not plain full attention
             (sliding windows, state spaces) and encoders do without, whatever is asked.
         min_prefix: Shorter prefixes are not shared.
-        prefix_budget: Tokens of prefix whose keys and values are kept at a time.
+        prefix_budget: Tokens of prefix whose keys and values are kept at a time, and most tokens of
+            prefix that the rows of one micro-batch continue, each row counting its own.
         chunk: Longer sequences go through the model in pieces of so many tokens, each attending to
             the keys and values of those before it: less memory, less masked attention. None takes
             512 on a CPU and 8,192 on an accelerator; only where prefixes are reused.
-        padding_side: Where micro-batches are padded.
+        padding_side: Where micro-batches are padded; the other side for models that this one
+            changes, such as encoders, which read their first token.
     """
 
     token_budget: int | None = None
@@ -132,12 +136,12 @@ class Engine:
         self.batching = batching or Batching()
         self.stats = EngineStats()
         self._lock = threading.Lock()
-        self._reuse: bool | None = None
+        self._ways: Ways | None = None
         self._budget = self.batching.token_budget or 0
         self._chunk = self.batching.chunk or 0
 
     def score(self, sequences: Sequence[Sequence[int]]) -> list[list[float]]:
-        """The head's numbers for every sequence, in input order.
+        """The head's numbers for every sequence, in input order; one thread at a time.
 
         Raises:
             RewardError: One sequence alone does not fit into memory.
@@ -151,7 +155,7 @@ class Engine:
         where = [places.setdefault(tuple(sequence), len(places)) for sequence in sequences]
         distinct = list(places)
         results: list[list[float]] = [[] for _ in distinct]
-        with torch.inference_mode(), Evaluating(self.replicas):
+        with lock_of(self.replicas[0]), torch.inference_mode(), Evaluating(self.replicas):
             self._run(distinct, results)
         self.stats.sequences += len(sequences)
         self.stats.duplicates += len(sequences) - len(distinct)
@@ -160,14 +164,16 @@ class Engine:
         return [results[index] for index in where]
 
     def _run(self, sequences: list[tuple[int, ...]], results: list[list[float]]) -> None:
-        from assay.rewards.prefix_cache import reusable
+        from assay.rewards.model_ways import ways_of
 
+        if not sequences:
+            return
         on_cpu = self.head.device(self.replicas[0]).type == "cpu"
         self._budget = self._budget or (512 if on_cpu else 32_768)
         self._chunk = self._chunk or (512 if on_cpu else 8_192)
-        if self._reuse is None:
-            self._reuse = self.batching.reuse_prefix and reusable(self.replicas[0])
-        if self._reuse:
+        if self._ways is None:
+            self._ways = ways_of(self.head, self.replicas[0], self.batching)
+        if self._ways.reuse:
             limits = [self.head.last(self.replicas[0], sequence) for sequence in sequences]
             prefixes = share_prefixes(sequences, limits, self.batching.min_prefix)
         else:
@@ -210,17 +216,18 @@ class Engine:
                 number = len(heads) - 1 if prefix.length else -1
                 rows[row] = _Row(sequences[row], prefix.length, number)
         kept: list[Layers] = [[] for _ in heads]
-        for batch in self._batches(model, [len(row.ids) for row in heads]):
+        for batch in self._batches([len(row.ids) for row in heads]):
             self._halving(model, batch, lambda part: self._keep(model, part, heads, kept))
         names = list(rows)
         lengths = [len(rows[name].ids) - rows[name].start for name in names]
-        for batch in self._batches(model, lengths):
+        for batch in self._batches(lengths, [rows[name].start for name in names]):
             batch = [names[i] for i in batch]
             self._halving(model, batch, lambda part: self._read(model, part, rows, kept, results))
 
-    def _batches(self, model: Any, lengths: list[int]) -> list[list[int]]:
-        rows = None if self.head.pads(model) else 1
-        return micro_batches(lengths, self._budget, self.batching.max_padding, rows)
+    def _batches(self, lengths: list[int], held: list[int] | None = None) -> list[list[int]]:
+        assert self._ways is not None
+        most, budget = self._ways.max_rows, self.batching.prefix_budget
+        return micro_batches(lengths, self._budget, self._ways.max_padding, most, held, budget)
 
     def _keep(self, model: Any, batch: list[int], heads: list[_Row], kept: list[Layers]) -> None:
         from assay.rewards.micro_batch import MicroBatch
@@ -242,7 +249,11 @@ class Engine:
         results: list[list[float]],
     ) -> None:
         from assay.rewards.micro_batch import MicroBatch
+        from assay.rewards.model_ways import forget_lengths
 
+        assert self._ways is not None
+        if self._ways.scaled:
+            forget_lengths(model)
         items = [rows[index] for index in batch]
         suffixes = [row.ids[row.start :] for row in items]
         made = MicroBatch.of(
@@ -251,9 +262,9 @@ class Engine:
             suffixes,
             [kept[row.prefix] if row.prefix >= 0 else None for row in items],
             [row.start for row in items],
-            self.batching.padding_side,
+            self._ways.side,
         )
-        values = made.read(self.head, model, self._chunk if self._reuse else None)
+        values = made.read(self.head, model, self._chunk if self._ways.reuse else None)
         for index, value in zip(batch, values, strict=True):
             results[index] = value
         self._count([len(suffix) for suffix in suffixes])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self, TypeVar
@@ -152,20 +152,26 @@ class ModelHandle:
         digest.update("".join(sources).encode())
         return digest.hexdigest()
 
-    def opened(self, key: str, make: Callable[[], T]) -> T:
-        """What `make` made for this handle in this process: engines, models, tokenizers."""
-        inside = isinstance(self.model, InMemory)
+    def opened(self, key: str, make: Callable[[], T], settings: Sequence[str] | None = None) -> T:
+        """What `make` made for this handle in this process: engines, models, tokenizers.
+
+        Args:
+            key: Which of them.
+            make: Makes it.
+            settings: Those that it depends on, handles that agree on them sharing it; None: all.
+        """
         table = self.model.opened if isinstance(self.model, InMemory) else _opened
-        name = f"{key}:{'' if inside else self!r}{self._settings() if inside else ''}"
+        name = f"{key}:{self._settings(settings)}"
         with _lock:
             if name not in table:
                 table[name] = make()
             found: T = table[name]
             return found
 
-    def _settings(self) -> str:
-        names = [name for name in self.__dataclass_fields__ if name != "model"]
-        return repr([(name, getattr(self, name)) for name in names])
+    def _settings(self, names: Sequence[str] | None) -> str:
+        inside = isinstance(self.model, InMemory)
+        known = [n for n in self.__dataclass_fields__ if names is None or n in names]
+        return repr([(n, getattr(self, n)) for n in known if n != "model" or not inside])
 
 
 def close_models() -> None:

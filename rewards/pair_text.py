@@ -17,7 +17,7 @@ from typing import Any
 from assay.errors import ConfigError, DataError
 from assay.judge import Pair
 from assay.messages import Message
-from assay.rewards.chat_text import count_tokens, keep_end, tools_of
+from assay.rewards.chat_text import count_tokens, keep_end, rendered_chat, tokens_of, tools_of
 
 PROMPTS = Path(__file__).parent / "prompts"
 _FIELDS = ("{history}", "{first}", "{second}")
@@ -103,6 +103,7 @@ class PairText:
             answer_text(pair.b, show_reasoning=self.show_reasoning),
         ]
         texts = [_TAGS.sub(lambda m: m.group().replace("<", "<\u200b"), text) for text in texts]
+        texts = [_without_special(tokenizer, text) for text in texts]
         ids = self._ids(tokenizer, texts)
         if len(ids) <= max_length:
             return RenderedPair(tuple(ids))
@@ -132,10 +133,10 @@ class PairText:
             ConfigError: A label is not one token there, or two labels are the same one.
         """
         start = self._text(tokenizer, ["x", "y", "z"])
-        plain = tokenizer(start, add_special_tokens=False)["input_ids"]
+        plain = tokens_of(tokenizer, start)
         found = []
         for label in labels:
-            ids = tokenizer(start + label, add_special_tokens=False)["input_ids"]
+            ids = tokens_of(tokenizer, start + label)
             if ids[: len(plain)] != plain or len(ids) != len(plain) + 1:
                 raise ConfigError(
                     f"verdict label {label!r} is not one token after the prompt (it becomes "
@@ -151,18 +152,37 @@ class PairText:
         content = f"{lead}{texts[0]}{middle}{texts[1]}{between}{texts[2]}{tail}".rstrip("\n")
         if not getattr(tokenizer, "chat_template", None):
             return content + ("\n" if self.answer_follows else "")
-        return str(
-            tokenizer.apply_chat_template(
-                [{"role": "user", "content": content}],
-                tokenize=False,
-                add_generation_prompt=self.answer_follows,
-                **self.template_arguments,
-            )
+        return rendered_chat(
+            tokenizer,
+            [Message("user", content)],
+            None,
+            {"add_generation_prompt": self.answer_follows} | dict(self.template_arguments),
         )
 
     def _ids(self, tokenizer: Any, texts: Sequence[str]) -> list[int]:
         text = self._text(tokenizer, texts)
-        return list(tokenizer(text, add_special_tokens=False)["input_ids"])
+        plain = tokens_of(tokenizer, text)
+        if getattr(tokenizer, "chat_template", None):  # it writes the special tokens itself
+            return plain
+        ids = tokens_of(tokenizer, text, special=True)
+        if not self.answer_follows:
+            return ids
+        # A reply continues the text: what the tokenizer puts before it stays, an end does not.
+        size = len(plain)
+        starts = range(len(ids) - size + 1)
+        lead = next((i for i in starts if ids[i : i + size] == plain), 0)
+        return ids[: lead + size]
+
+
+def _without_special(tokenizer: Any, text: str) -> str:
+    """A text in which a special token's name is only text: no answer may end its own turn."""
+    added = getattr(tokenizer, "added_tokens_decoder", None) or {}
+    names = tuple(str(token) for token in added.values() if getattr(token, "special", False))
+    if not any(name in text for name in names):
+        return text
+    longest_first = sorted(names, key=len, reverse=True)
+    pattern = "|".join(re.escape(name) for name in longest_first)
+    return re.sub(pattern, lambda m: f"{m.group()[0]}\u200b{m.group()[1:]}", text)
 
 
 def conversation_text(messages: Sequence[Message], columns: Mapping[str, Any]) -> str:

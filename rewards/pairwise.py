@@ -151,11 +151,11 @@ class PairwiseModel(ModelHandle, Judge):
         p_a = sigmoid(d.preference)
         choice: Choice = "A" if d.preference > 0 else "B" if d.preference < 0 else "tie"
         if d.d_ba is None:
-            return Verdict(choice, p_a, reason=d.note)
+            return Verdict(choice, p_a, reason=d.note, info={"logit": d.preference})
         gap = sigmoid(d.d_ab) - sigmoid(-d.d_ba)
-        if self.order == "agree" and (d.d_ab > 0) == (d.d_ba > 0):
+        if self.order == "agree" and not d.d_ab * d.d_ba < 0:
             choice = "tie"
-        return Verdict(choice, p_a, order_gap=gap, reason=d.note)
+        return Verdict(choice, p_a, gap, reason=d.note, info={"logit": d.preference})
 
     def _slot(self, numbers: Sequence[float]) -> float:
         if self.head == "verdict":

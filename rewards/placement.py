@@ -19,7 +19,8 @@ class Memory:
     Attributes:
         parameters: Number of parameters.
         weights: Their bytes.
-        prefix_cache: Keys and values of `Batching.prefix_budget` tokens.
+        prefix_cache: Keys and values of `Batching.prefix_budget` tokens, as they are kept and once
+            more as the rows of a micro-batch continue them; 0 without `reuse_prefix`.
         micro_batch: Hidden states, keys and values and the widest layer of one micro-batch.
         dtype: Of weights and activations.
     """
@@ -59,6 +60,8 @@ class Memory:
 def memory_of(handle: ModelHandle) -> Memory:
     """Memory of a handle's model; reads its configuration and builds it on the meta device.
 
+    Of an adapter it is that of the base model: the adapter's own weights are few.
+
     Raises:
         RewardError: The configuration could not be loaded.
     """
@@ -68,10 +71,14 @@ def memory_of(handle: ModelHandle) -> Memory:
     import transformers
 
     from assay.errors import RewardError
+    from assay.rewards.model_loading import base_of, is_adapter
 
     try:
+        adapter = handle.adapter is None and is_adapter(handle.model)
         config = transformers.AutoConfig.from_pretrained(
-            handle.model, revision=handle.revision, trust_remote_code=handle.trust_remote_code
+            base_of(handle.model) if adapter else handle.model,
+            revision=None if adapter else handle.revision,
+            trust_remote_code=handle.trust_remote_code,
         )
     except (OSError, ValueError) as error:
         raise RewardError(f"cannot read the configuration of {handle.model!r}: {error}") from error
@@ -89,6 +96,8 @@ def memory_of_config(config: Any, handle: ModelHandle | None = None) -> Memory:
     import transformers
 
     loader: Any = transformers.AutoModelForSequenceClassification
+    if getattr(handle, "head", "") == "verdict":  # the vocabulary's head is a large part of it
+        loader = transformers.AutoModelForCausalLM
     with torch.device("meta"):
         model = loader.from_config(config)
     return _memory(handle or ModelHandle("config", dtype="bfloat16"), model, config)
@@ -105,12 +114,14 @@ def _memory(handle: ModelHandle, model: Any, config: Any) -> Memory:
     heads = getattr(text, "num_key_value_heads", None) or text.num_attention_heads
     head_size = getattr(text, "head_dim", None) or text.hidden_size // text.num_attention_heads
     cached = 2 * text.num_hidden_layers * heads * head_size * size  # keys and values of a token
-    width = 4 * text.hidden_size + 3 * int(getattr(text, "intermediate_size", text.hidden_size * 4))
+    wide = getattr(text, "intermediate_size", None) or text.hidden_size * 4
+    width = 4 * text.hidden_size + 3 * (max(wide) if isinstance(wide, list | tuple) else wide)
+    prefixes = 2 * handle.batching.prefix_budget if handle.batching.reuse_prefix else 0
     budget = handle.batching.token_budget or 32_768
     return Memory(
         parameters,
         parameters * size,
-        cached * handle.batching.prefix_budget,
+        cached * prefixes,
         budget * (cached + width * size),
         dtype,
     )

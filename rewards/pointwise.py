@@ -12,7 +12,7 @@ from assay.errors import ConfigError, DataError
 from assay.judge import Grade, Item, Judge
 from assay.messages import Sample
 from assay.reward import Reward, Score
-from assay.rewards.chat_text import Rendered, render_sample
+from assay.rewards.chat_text import Rendered, render_sample, tokens_of
 from assay.rewards.heads import ClassificationHead
 from assay.rewards.model_handle import ModelHandle
 from assay.rewards.model_loading import load_models, load_tokenizer, longest_input, on_device
@@ -124,7 +124,7 @@ class PointwiseModel(ModelHandle, PointwiseScorer):
         rows: list[list[int]] = []
         for index, one in enumerate(inputs):
             ids = (
-                tokenizer(one, add_special_tokens=add_special_tokens)["input_ids"]
+                tokens_of(tokenizer, one, special=add_special_tokens)
                 if isinstance(one, str)
                 else list(one)
             )

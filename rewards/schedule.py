@@ -75,18 +75,25 @@ def _fresh(
     table: list[int], met: set[tuple[int, int]], budget: list[int]
 ) -> list[tuple[int, int]] | None:
     """Pairs of neighbours who have not met, by backtracking; None where there are none."""
-    if not table:
-        return []
-    budget[0] -= 1
-    if budget[0] < 0:
-        return None
-    first, *others = table
-    for second in others:
-        pair = _pair(first, second)
-        if pair not in met:
-            rest = _fresh([i for i in others if i != second], met, budget)
-            if rest is not None:
-                return [pair, *rest]
+    pairs: list[tuple[int, int]] = []
+    tried = [(table, 0)]  # who is left, and how many partners of the first of them were tried
+    while tried:
+        left, place = tried.pop()
+        if not left:
+            return pairs
+        if not place:
+            budget[0] -= 1
+        if budget[0] < 0:
+            return None
+        del pairs[len(tried) :]
+        first, *others = left
+        for number in range(place, len(others)):
+            pair = _pair(first, others[number])
+            if pair not in met:
+                pairs.append(pair)
+                tried.append((left, number + 1))
+                tried.append((others[:number] + others[number + 1 :], 0))
+                break
     return None
 
 

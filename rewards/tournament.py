@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -28,7 +29,8 @@ class TournamentReward(Reward):
     |---|---|
     | `all` | n (n - 1) / 2 |
     | `circular` | n x rounds: the next `rounds` of a circle |
-    | `swiss` | n / 2 x rounds: neighbours in the table, round by round |
+    | `swiss` | n / 2 x rounds: neighbours in the table, round by round; whom an odd number leaves
+    without any meeting plays one more |
 
     `win_rate` is the mean outcome over a rollout's own meetings. `bradley_terry` fits strengths
     with a normal prior and gives the expected win rate against all others: better where not all
@@ -96,6 +98,7 @@ class TournamentReward(Reward):
         if self.schedule == "swiss":
             for _ in range(self.rounds):
                 self._play(fields, [group.swiss() for group in fields])
+            self._play(fields, [group.left_out() for group in fields])
         else:
             self._play(fields, [self._pairs(group) for group in fields])
         scores: dict[int, Score] = {}
@@ -136,19 +139,23 @@ class _Field:
         self.entrants: list[Sample] = []
         self.rows: list[int] = []  # of every entrant, in the batch
         self.entry: list[int] = []  # of every sample
+        alike: dict[tuple[str, ...], list[int]] = {}  # only these are compared in full
         for row in rows:
             sample = samples[row]
-            for number, other in enumerate(self.entrants):
+            known = alike.setdefault(tuple(m.content for m in sample.completion), [])
+            for number in known:
+                other = self.entrants[number]
                 if (other.prompt, other.completion) == (sample.prompt, sample.completion):
                     self.entry.append(number)
                     break
             else:
                 self.entry.append(len(self.entrants))
+                known.append(len(self.entrants))
                 self.entrants.append(sample)
                 self.rows.append(row)
         size = len(self.entrants)
         self.outcomes: list[Outcome] = []
-        self.points = [0.0] * size
+        self.points = [0.0] * size  # above an even outcome, so that sitting out is neutral
         self.byes = [0] * size
         self.met: set[tuple[int, int]] = set()
         self.gaps: list[list[float]] = [[] for _ in range(size)]
@@ -161,13 +168,28 @@ class _Field:
         return Pair(a.prompt, a.completion, b.completion, a.columns)
 
     def swiss(self) -> list[tuple[int, int]]:
-        if len(self.entrants) < 2 or len(self.met) == len(all_pairs(len(self.entrants))):
+        size = len(self.entrants)
+        if len(self.met) == size * (size - 1) // 2:
             return []
         pairs = swiss_pairs(self.points, self.met, self.byes)
         playing = {i for pair in pairs for i in pair}
-        for i in range(len(self.entrants)):
+        for i in range(size):
             self.byes[i] += i not in playing
         return pairs
+
+    def left_out(self) -> list[tuple[int, int]]:
+        """A meeting of whoever had none with the neighbour in the table."""
+        size = len(self.entrants)
+        met = {i for pair in self.met for i in pair}
+        if size < 2 or len(met) == size:
+            return []
+        table = sorted(range(size), key=lambda i: (-self.points[i], i))
+        found = []
+        for i in sorted(set(range(size)) - met):
+            place = table.index(i)
+            j = table[place + 1] if place + 1 < size else table[place - 1]
+            found.append((min(i, j), max(i, j)))
+        return found
 
     def book(self, i: int, j: int, duel: Duel, mode: Mode) -> None:
         self.met.add((i, j))
@@ -180,8 +202,8 @@ class _Field:
             self.missing[j].append(duel)
             return
         self.outcomes.append((i, j, value))
-        self.points[i] += value
-        self.points[j] += 1 - value
+        self.points[i] += value - 0.5
+        self.points[j] += 0.5 - value
         if duel.order_gap is not None:
             self.gaps[i].append(duel.order_gap)
             self.gaps[j].append(duel.order_gap)
@@ -198,10 +220,10 @@ class _Field:
         expected = rates
         if aggregate == "bradley_terry":
             expected = list(expected_win_rates(bradley_terry(size, self.outcomes)))
+        meetings = Counter(i for outcome in self.outcomes for i in outcome[:2])
         made = []
         for i in range(size):
-            met = sum(i in outcome[:2] for outcome in self.outcomes)
-            info: dict[str, Any] = {"meetings": met, "win_rate": rates[i]}
+            info: dict[str, Any] = {"meetings": meetings[i], "win_rate": rates[i]}
             if self.costs[i] is not None:
                 info["cost"] = self.costs[i]
             if self.gaps[i]:

@@ -22,6 +22,7 @@ from assay.rewards.batch_plan import (  # noqa: E402
 )
 from assay.rewards.engine import Batching, Engine  # noqa: E402
 from assay.rewards.heads import ClassificationHead, VerdictHead  # noqa: E402
+from assay.rewards.model_ways import ways_of  # noqa: E402
 from assay.rewards.prefix_cache import reusable  # noqa: E402
 from tests.rewards.small_models import (  # noqa: E402
     groups,
@@ -66,20 +67,22 @@ def test_prefixes_partition_and_are_common(sequences: list[list[int]]) -> None:
         assert all(len(sequences[row]) > prefix.length for row in prefix.rows)
     for part in waves(prefixes, budget=5):
         assert len(part) == 1 or sum(prefix.length for prefix in part) <= 5
+    spread = waves(prefixes, budget=5, parts=3)
+    assert sorted(row for part in spread for p in part for row in p.rows) == list(
+        range(len(sequences))
+    )
 
 
-@given(
-    st.lists(st.integers(1, 300), min_size=1, max_size=40),
-    st.integers(1, 1000),
-    st.floats(0, 0.5),
-)
-def test_micro_batches_keep_their_promises(lengths: list[int], budget: int, most: float) -> None:
-    batches = micro_batches(lengths, budget, most)
-    assert sorted(i for batch in batches for i in batch) == list(range(len(lengths)))
-    for batch in batches:
-        real = [lengths[i] for i in batch]
-        area = max(real) * len(real)
-        assert len(batch) == 1 or (area <= budget and area - sum(real) <= most * area + 1e-9)
+def test_one_group_is_divided_among_replicas() -> None:
+    whole = [[*range(40), 50 + i] for i in range(8)]
+    parts = waves(share_prefixes(whole), 100, parts=4)
+    assert [[len(p.rows) for p in part] for part in parts] == [[2], [2], [2], [2]]
+
+
+def test_rows_of_a_batch_hold_no_more_prefix_than_the_budget() -> None:
+    batches = micro_batches([1] * 100, 10_000, held=[50] * 100, held_budget=400)
+    assert {len(batch) for batch in batches} == {8, 4}
+    assert micro_batches([1, 1], 10, held=[900, 900], held_budget=400) == [[0], [1]]
 
 
 def test_common_prefix() -> None:
@@ -196,6 +199,77 @@ def test_encoders_have_no_prefix_to_reuse() -> None:
     assert got == pytest.approx(one_by_one(model, sequences), abs=1e-5)
 
 
+SHAPE: dict[str, Any] = {
+    "vocab_size": 320,
+    "hidden_size": 32,
+    "intermediate_size": 64,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "pad_token_id": 0,
+    "num_labels": 1,
+    "initializer_range": 0.2,
+}
+
+
+@pytest.mark.parametrize("side", ["right", "left"])
+@pytest.mark.parametrize("kind", ["BertConfig", "ModernBertConfig", "XLNetConfig"])
+def test_models_that_padding_changes(kind: str, side: Any) -> None:
+    """Encoders read their first token, XLNet its last one, whatever is padded there."""
+    import transformers
+
+    torch.manual_seed(0)
+    made = SHAPE | ({"local_attention": 16} if kind == "ModernBertConfig" else {})
+    if kind == "XLNetConfig":
+        made |= {"n_layer": 2, "n_head": 4, "d_model": 32, "d_inner": 64}
+        for name in ("hidden_size", "intermediate_size", "num_hidden_layers"):
+            del made[name]
+        del made["num_attention_heads"]
+    config = getattr(transformers, kind)(**made)
+    model = transformers.AutoModelForSequenceClassification.from_config(config).eval()
+    sequences = groups(prompts=2, longest=60)
+    got = scores(model, sequences, max_padding=0.9, padding_side=side)
+    assert got == pytest.approx(one_by_one(model, sequences), abs=1e-5)
+    ways = ways_of(ClassificationHead(), model, Batching(padding_side=side))
+    assert ways.side == ("left" if kind == "XLNetConfig" else "right")
+    assert ways.max_padding > 0
+
+
+@pytest.mark.parametrize("kind", ["dynamic", "longrope"])
+def test_positions_that_scale_with_length_leave_rows_alone(kind: str) -> None:
+    """transformers scales such positions by the longest row, of a batch or of an earlier one."""
+    from transformers import (
+        AutoModelForSequenceClassification,
+        LlamaConfig,
+        Phi3Config,
+        PreTrainedConfig,
+    )
+
+    def fresh() -> Any:
+        torch.manual_seed(0)
+        rope: dict[str, Any] = {"rope_type": kind, "rope_theta": 10_000.0}
+        config: PreTrainedConfig
+        if kind == "dynamic":
+            config = LlamaConfig(
+                **SHAPE, max_position_embeddings=64, rope_parameters=rope | {"factor": 4.0}
+            )
+        else:
+            factors = {"short_factor": [1.0] * 4, "long_factor": [4.0] * 4}
+            config = Phi3Config(
+                **SHAPE,
+                max_position_embeddings=512,
+                original_max_position_embeddings=64,
+                rope_parameters=rope | factors,
+            )
+        return AutoModelForSequenceClassification.from_config(config).eval()
+
+    sequences = groups(prompts=2, longest=120)
+    expected = [one_by_one(fresh(), [sequence])[0] for sequence in sequences]
+    model = fresh()
+    for way in (sequences, sequences[::-1]):
+        got = dict(zip(map(tuple, way), scores(model, way, max_padding=0.9), strict=True))
+        assert [got[tuple(s)] for s in sequences] == pytest.approx(expected, abs=1e-5)
+
+
 def test_sliding_windows_do_without_reuse() -> None:
     from transformers import MistralConfig, MistralForSequenceClassification
 
@@ -284,6 +358,19 @@ def test_a_trainers_model_goes_on_training() -> None:
     sequences = groups(prompts=1)
     first, second = scores(model, sequences), scores(model, sequences)
     assert first == second
+    assert model.training
+
+
+def test_threads_take_turns_with_a_trainers_model() -> None:
+    """One thread must not switch dropout on while another one scores."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    model = reward_model(attention_dropout=0.5).train()
+    sequences = groups(prompts=2, longest=60)
+    expected = scores(model, sequences)
+    with ThreadPoolExecutor(4) as pool:
+        for got in pool.map(lambda _: scores(model, sequences), range(12)):
+            assert got == pytest.approx(expected, abs=1e-6)
     assert model.training
 
 

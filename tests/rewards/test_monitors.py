@@ -12,6 +12,8 @@ import numpy as np
 import pytest
 
 from assay.errors import ConfigError, DataError
+from assay.rewards import PairwiseModel, PointwiseModel
+from assay.rewards.engine import Batching
 from assay.rewards.monitor_log import MonitorReport, read_monitor
 from assay.rewards.monitors import Monitored, append, batch_statistics
 from assay.rewards.placement import memory_of_config
@@ -177,7 +179,13 @@ def test_memory_of_a_large_model_without_its_weights() -> None:
     assert memory.parameters == pytest.approx(3.93e9 - 166_144 * 2560, rel=0.01)
     assert memory.weights == 2 * memory.parameters
     # keys and values of a token: 2 x 32 layers x 4 heads x 128 x 2 bytes = 64 KiB
-    assert memory.prefix_cache == 65_536 * 65_536
+    # of 65,536 tokens, as they are kept and as the rows of a micro-batch continue them
+    assert memory.prefix_cache == 2 * 65_536 * 65_536
+    bare = PointwiseModel("x", dtype="bfloat16", batching=Batching(reuse_prefix=False))
+    assert memory_of_config(config, bare).prefix_cache == 0
+    # A verdict is read through the vocabulary's head, which is then part of the model.
+    judge = PairwiseModel("x", dtype="bfloat16", head="verdict")
+    assert memory_of_config(config, judge).parameters == memory.parameters + (166_144 - 1) * 2560
     table = memory.table(ranks=2)
     assert "offload=True" in table and "RemotePointwiseModel" in table
 
@@ -185,7 +193,6 @@ def test_memory_of_a_large_model_without_its_weights() -> None:
 def test_memory_of_a_handle_and_of_a_model_in_memory(tmp_path: Path) -> None:
     pytest.importorskip("transformers")
     from assay.errors import RewardError
-    from assay.rewards import PointwiseModel
     from assay.rewards.placement import memory_of
     from tests.rewards.small_models import reward_model, tokenizer
 

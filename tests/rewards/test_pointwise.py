@@ -190,6 +190,23 @@ def test_truncated_completion_is_not_closed() -> None:
     assert not rendered.closed
 
 
+@pytest.mark.parametrize("words", ["end", "i", "<", "im_end", "ends in spaces  ", ""])
+def test_a_short_truncated_completion_keeps_its_own_words_alone(words: str) -> None:
+    """Words that also stand in the end-of-turn token or in a role's name."""
+    tokens = tokenizer()
+    model = PointwiseModel.of(reward_model(), tokens)
+    (value,) = model.values([Sample.of("Say it.", words, truncated=True)])
+    assert value.rendered is not None and not value.rendered.closed
+    text = tokens.decode(value.rendered.ids)
+    assert text == f"<|im_start|>user\nSay it.<|im_end|>\n<|im_start|>assistant\n{words}"
+
+
+def test_halves_of_surrogate_pairs_are_no_words() -> None:
+    reward = PointwiseReward(PointwiseModel.of(reward_model(), tokenizer()))
+    broken, mended = reward(completions=["a\ud800", "a\ufffd"], prompts=["q\udfff", "q\ufffd"])
+    assert broken == mended
+
+
 def test_what_does_not_fit_keeps_both_ends() -> None:
     prompt = " ".join(f"p{i}" for i in range(300))
     answer = " ".join(f"c{i}" for i in range(300))

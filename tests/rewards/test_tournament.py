@@ -102,11 +102,14 @@ def test_an_unbeaten_entrant_stays_finite() -> None:
 @pytest.mark.parametrize("schedule", SCHEDULES)
 @pytest.mark.parametrize("aggregate", AGGREGATES)
 @pytest.mark.parametrize("mode", ["soft", "hard", "agree"])
-@pytest.mark.parametrize("size", [2, 5, 8])
+@pytest.mark.parametrize("size", [2, 3, 5, 8])
+@pytest.mark.parametrize("rounds", [1, 3])
 def test_a_pure_first_position_judge_rewards_all_alike(
-    schedule: Any, aggregate: Any, mode: Any, size: int
+    schedule: Any, aggregate: Any, mode: Any, size: int, rounds: int
 ) -> None:
-    reward = TournamentReward(Rule(always_first), schedule=schedule, aggregate=aggregate, mode=mode)
+    reward = TournamentReward(
+        Rule(always_first), schedule=schedule, rounds=rounds, aggregate=aggregate, mode=mode
+    )
     answers = ["x" * (i + 1) for i in range(size)]
     assert values(reward, group(*answers)) == pytest.approx([0.5] * size)
 
@@ -123,6 +126,29 @@ def test_a_sensible_judge_orders_the_group(schedule: Any, aggregate: Any) -> Non
         assert sorted(range(6), key=lambda i: got[i] or 0) == sorted(
             range(6), key=lambda i: sizes[i]
         )
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+@pytest.mark.parametrize("size", [2, 3, 4, 5, 7])
+@pytest.mark.parametrize("rounds", [1, 2, 3])
+def test_every_entrant_meets_somebody(schedule: Any, size: int, rounds: int) -> None:
+    reward = TournamentReward(Rule(longer_wins), schedule=schedule, rounds=rounds)
+    scores = reward.evaluate(group(*("x" * (i + 1) for i in range(size))))
+    assert all(score.status == "scored" and score.info["meetings"] for score in scores)
+
+
+def test_sitting_out_is_neutral() -> None:
+    """Of three, one sits out; it must not be taken for a loser in the next round."""
+    field = TournamentReward(Rule(longer_wins), schedule="swiss", rounds=2, mode="hard")
+    # Round 1: 0 beats 1, 2 sits out. Round 2: 0 has +.5, 2 has 0 and 1 has -.5: 0 meets 2.
+    scores = field.evaluate(group("xxx", "x", "xx"))
+    assert [score.info["meetings"] for score in scores] == [2, 1, 1]
+
+
+def test_thousands_of_rollouts_in_a_group() -> None:
+    reward = TournamentReward(Rule(longer_wins), schedule="swiss", rounds=2)
+    got = values(reward, group(*(f"{i}" for i in range(2500))))
+    assert len(got) == 2500 and None not in got
 
 
 def test_win_rate_by_hand() -> None:
