@@ -8,6 +8,7 @@ from dataclasses import MISSING, fields
 from typing import Any, TypeVar
 
 from assay.errors import ConfigError
+from assay.policy.config_types import require_types
 
 Config = TypeVar("Config")
 
@@ -37,9 +38,10 @@ def from_table(kind: type[Config], table: Mapping[str, Any], what: str = "") -> 
         what: How messages name the table; the class's name if empty.
 
     Raises:
-        ConfigError: An unknown setting, or one that is missing.
+        ConfigError: No table, an unknown setting, one that is missing, or one of another type.
     """
     what = what or kind.__name__
+    require_table(what, table)
     known = [f for f in fields(kind) if f.init]  # type: ignore[arg-type]
     require_known(what, table, [f.name for f in known])
     missing = [
@@ -49,7 +51,18 @@ def from_table(kind: type[Config], table: Mapping[str, Any], what: str = "") -> 
     ]
     if missing:
         raise ConfigError(f"{what} needs {missing}")
+    require_types(what, kind, table)
     return kind(**table)
+
+
+def require_table(what: str, given: object) -> None:
+    """Refuse what is no table.
+
+    Raises:
+        ConfigError: It is none.
+    """
+    if not isinstance(given, Mapping):
+        raise ConfigError(f"{what} must be a table of settings, got {given!r:.80}")
 
 
 def trl_arguments(
@@ -64,14 +77,26 @@ def trl_arguments(
         names: Keys that only this library sets, and the setting of ours that sets them.
 
     Raises:
-        ConfigError: An unknown key, or one that has a setting of its own.
+        ConfigError: An unknown key, one that has a setting of its own, or a value that is no number
+            where one is needed.
     """
-    known = sorted(f.name for f in fields(kind))  # type: ignore[arg-type]
-    for key in sorted(table.keys() - set(known)):
-        near = difflib.get_close_matches(key, known, n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise ConfigError(f"[trl] has {key!r}, which trl.{kind.__name__} has not{hint}")
+    require_trl_keys(kind, table)
     for key in table:
         if key in names:
             raise ConfigError(f"[trl] must not set {key!r}; set {names[key]!r} beside the table")
     return kind(**(dict(own) | dict(table)))
+
+
+def require_trl_keys(kind: type, table: Mapping[str, Any], what: str = "[trl]") -> None:
+    """Refuse keys that TRL's configuration has not, and values of another type.
+
+    Raises:
+        ConfigError: There is one.
+    """
+    require_table(what, table)
+    known = sorted(f.name for f in fields(kind))
+    for key in sorted(table.keys() - set(known)):
+        near = difflib.get_close_matches(key, known, n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise ConfigError(f"{what} has {key!r}, which trl.{kind.__name__} has not{hint}")
+    require_types(what, kind, table, numbers_only=True)

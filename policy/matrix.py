@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from assay.fingerprint import fingerprint_of
 from assay.loading import load_reward
 from assay.policy.chat import with_system
 from assay.policy.checkpoints import write_json_file
@@ -28,7 +30,8 @@ def evaluate_policy(
 ) -> dict[str, Any]:
     """Sample, score and summarise one checkpoint on one set; what is done is read, not repeated.
 
-    A set whose reward model the run has not trained yet is left out.
+    Done is what was asked in the same way: a set whose decoding or reward changed is sampled or
+    scored again for every checkpoint, so that a column never mixes two of them. A set whose reward model the run has not trained yet is left out.
 
     Args:
         recipe: The run's recipe.
@@ -39,8 +42,11 @@ def evaluate_policy(
     """
     folder = run / MATRIX / checkpoint / spec.name
     done = folder / "summary.json"
+    asked = fingerprint_of(json.dumps(asdict(spec), sort_keys=True, default=str))
     if done.is_file():
-        return dict(json.loads(done.read_text(encoding="utf-8")))
+        known = dict(json.loads(done.read_text(encoding="utf-8")))
+        if known.get("asked", asked) == asked:
+            return known
     reward = evaluation_reward(recipe, spec)
     if reward is None:
         return {}
@@ -64,7 +70,7 @@ def evaluate_policy(
         checkpoint=weights_mark(model),
     )
     summary: dict[str, Any] = summarise(rollouts, scores) | part_figures(scores)
-    summary["decoding"] = vars(spec.decoding)
+    summary |= {"decoding": vars(spec.decoding), "asked": asked}
     write_json_file(done, summary)
     return summary
 

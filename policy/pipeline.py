@@ -12,16 +12,18 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from assay.errors import AssayError, ConfigError
 from assay.loading import split_spec
 from assay.policy.checkpoints import write_json_file
+from assay.policy.launch.files import launch_file
 from assay.policy.matrix import evaluate_policy
+from assay.policy.preflight import require_ready
 from assay.policy.recipe import Recipe, StageSpec
 from assay.policy.run_folder import RunFolder
+from assay.policy.run_lock import locked
 from assay.policy.stages.stage_config import RESULT_FILE
 
 #: Where `prepare` writes, and the file that says it is done.
@@ -66,19 +68,30 @@ class Pipeline:
             until: The last stage to run; None: all.
 
         Raises:
-            ConfigError: The recipe changed, or a stage cannot be set up.
+            ConfigError: The recipe changed, a stage cannot be set up, or another process runs in
+                the folder.
             AssayError: A launched stage failed; its output was shown.
         """
-        folder, recipe = self.folder, self.recipe
         if until is not None:
-            recipe.stage(until)
+            self.recipe.stage(until)
+        with locked(self.folder.path) as lock:
+            names = [stage.name for stage in self.recipe.stages]
+            ahead = self.recipe.stages[: None if until is None else names.index(until) + 1]
+            require_ready(
+                self.recipe,
+                [s for s in ahead if self.folder.finished(self.recipe, s.name) is None],
+            )
+            return self._run(until, lock)
+
+    def _run(self, until: str | None, lock: int) -> dict[str, dict[str, Any]]:
+        folder, recipe = self.folder, self.recipe
         folder.begin(recipe, accept_changes=self.accept_changes)
         self._prepare()
         if recipe.evaluations:
             self._evaluate("start", recipe.resolve(recipe.model.path))
         results: dict[str, dict[str, Any]] = {}
         for stage in recipe.stages:
-            results[stage.name] = self._stage(stage)
+            results[stage.name] = self._stage(stage, lock)
             if stage.kind.policy and recipe.evaluations:
                 self._evaluate(stage.name, str(recipe.folder(stage)))
             if stage.name == until:
@@ -90,7 +103,7 @@ class Pipeline:
             self._evaluate("start", recipe.resolve(recipe.model.path))
         return results
 
-    def _stage(self, stage: StageSpec) -> dict[str, Any]:
+    def _stage(self, stage: StageSpec, lock: int) -> dict[str, Any]:
         folder, recipe = self.folder, self.recipe
         done = folder.finished(recipe, stage.name)
         if done is not None:
@@ -110,7 +123,7 @@ class Pipeline:
         start = time.monotonic()
         try:
             if stage.launch:
-                launch(stage, out / "config.json")
+                launch(stage, out / "config.json", lock)
             else:
                 stage.kind.run(config)
                 _free_memory()
@@ -168,24 +181,10 @@ def load_function(spec: str) -> Any:
         raise ConfigError(f"prepare = {spec!r}: {error}") from error
 
 
-def launch_file(name: str) -> Path:
-    """A configuration of `accelerate launch`: a file, or one of ours by name.
-
-    Raises:
-        ConfigError: There is none.
-    """
-    if Path(name).is_file():
-        return Path(name)
-    folder = Path(str(files("assay.policy").joinpath("launch")))
-    path = folder / f"{name}.yaml"
-    if not path.is_file():
-        known = sorted(p.stem for p in folder.glob("*.yaml"))
-        raise ConfigError(f"launch = {name!r} is neither a file nor one of {known}")
-    return path
-
-
-def launch(stage: StageSpec, config: Path) -> None:
+def launch(stage: StageSpec, config: Path, lock: int) -> None:
     """Run a stage under `accelerate launch`, its configuration read from a file.
+
+    The launcher inherits `lock`, the file descriptor of the run's lock.
 
     Raises:
         AssayError: It ended with another code than 0.
@@ -195,7 +194,7 @@ def launch(stage: StageSpec, config: Path) -> None:
     if stage.processes is not None:
         command += ["--num_processes", str(stage.processes)]
     command += ["-m", "assay.policy.stages.launched", stage.kind.name, str(config)]
-    done = subprocess.run(command, check=False)
+    done = subprocess.run(command, check=False, pass_fds=(lock,))
     if done.returncode:
         raise AssayError(
             f"stage {stage.name!r} failed under accelerate launch with code {done.returncode}; "

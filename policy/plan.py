@@ -9,11 +9,12 @@ become, how many tokens the data hold) comes from the recipe's `plan` tables and
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from assay.errors import ConfigError
 from assay.policy.config_keys import from_table
+from assay.policy.launch.files import launch_file
 from assay.policy.model_shape import ModelShape, shape_of
 from assay.policy.plan_memory import Memory, rl_memory, sft_memory
 from assay.policy.recipe import Recipe, StageSpec
@@ -62,6 +63,8 @@ class Cluster:
             ConfigError: An unknown kind.
         """
         whole("gpus", gpus, 1)
+        if memory_gb is not None:
+            real("memory_gb", memory_gb, 1)
         real("mfu", mfu, 0.01, 1)
         if kind not in GPUS:
             raise ConfigError(f"gpu must be one of {sorted(GPUS)}, got {kind!r}")
@@ -183,9 +186,35 @@ def plan_recipe(recipe: Recipe, cluster: Cluster) -> Plan:
 def _stage(recipe: Recipe, stage: StageSpec, shape: ModelShape, cluster: Cluster) -> StagePlan:
     config = recipe.config(stage)
     load = from_table(Load, stage.plan, f"stage {stage.name!r}, plan")
-    if stage.kind.family == "rl":
-        return _rl(stage, config, load, shape, cluster)
-    return _sft(stage, config, load, shape, cluster)
+    used = gpus_of(stage, cluster)
+    make = _rl if stage.kind.family == "rl" else _sft
+    planned = make(stage, config, load, shape, replace(cluster, gpus=min(used, cluster.gpus)))
+    notes = list(planned.notes)
+    fits = planned.fits
+    if not stage.launch and cluster.gpus > 1:
+        notes.append(f"uses 1 of {cluster.gpus} GPUs: it has no launch configuration")
+    if used > cluster.gpus:
+        fits = False
+        notes.append(f"processes = {used} needs as many GPUs, there are {cluster.gpus}")
+    if stage.kind.family == "rl" and config.max_completion_length >= shape.context:
+        fits = False
+        notes.append(
+            f"completions of {config.max_completion_length:,} tokens leave no room for a prompt in "
+            f"the model's context of {shape.context:,}"
+        )
+    if getattr(config, "filter", None) is not None:
+        notes.append(
+            f"the difficulty filter samples {config.filter.n} rollouts of every problem first, "
+            "which is not in the hours"
+        )
+    return replace(planned, fits=fits, notes=tuple(notes))
+
+
+def gpus_of(stage: StageSpec, cluster: Cluster) -> int:
+    """GPUs that a stage runs on: one without a launch configuration, else what it asks for."""
+    if not stage.launch:
+        return 1
+    return cluster.gpus if stage.processes is None else stage.processes
 
 
 def _sft(
@@ -273,8 +302,6 @@ def _rl(
 
 def sequence_parallel(stage: StageSpec) -> int:
     """GPUs that share one sequence, as the stage's launch configuration says."""
-    from assay.policy.pipeline import launch_file
-
     if not stage.launch:
         return 1
     for line in launch_file(stage.launch).read_text(encoding="utf-8").splitlines():

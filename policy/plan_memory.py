@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Any
 
+from assay.policy.launch.files import launch_file
 from assay.policy.model_shape import ModelShape
 
 #: Bytes of optimiser state per trained parameter; what is not listed is AdamW in 32 bits.
@@ -160,4 +161,10 @@ def _states(shape: ModelShape, config: Any, launch: str, gpus: int) -> tuple[flo
 
 
 def _sharded(launch: str) -> bool:
-    return launch.startswith(("fsdp", "deepspeed"))
+    """Whether the launch configuration shares out the parameters: FSDP, or DeepSpeed's ZeRO 3."""
+    if not launch:
+        return False
+    lines = launch_file(launch).read_text(encoding="utf-8").splitlines()
+    found = dict(line.strip().partition(":")[::2] for line in lines if ":" in line)
+    kind = found.get("distributed_type", "").strip().upper()
+    return kind == "FSDP" or (kind == "DEEPSPEED" and found.get("zero_stage", "").strip() == "3")

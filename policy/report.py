@@ -44,10 +44,16 @@ def write_report(recipe: Recipe) -> Path:
         ("Before and after", _examples(recipe, run)),
         ("Cost", [_cost(recipe)]),
     ]
-    (run / "report.md").write_text(_markdown(recipe, sections), encoding="utf-8")
-    page = run / "report.html"
-    page.write_text(_html(recipe, sections), encoding="utf-8")
-    return page
+    _write(run / "report.md", _markdown(recipe, sections))
+    _write(run / "report.html", _html(recipe, sections))
+    return run / "report.html"
+
+
+def _write(path: Path, text: str) -> None:
+    """All of it or what was there before; half a character of a row's becomes a question mark."""
+    part = path.with_name(path.name + ".part")
+    part.write_text(text, encoding="utf-8", errors="replace")
+    part.replace(path)
 
 
 def _run(recipe: Recipe) -> Table:
@@ -192,6 +198,8 @@ def _markdown(recipe: Recipe, sections: Sequence[tuple[str, list[Any]]]) -> str:
 
 
 def _cell(text: str) -> str:
+    """Text of rows, which may hold anything, as one cell in which nothing is markup."""
+    text = html.escape(text, quote=False)
     return text.replace("|", "\\|").replace("\n", "<br>")
 
 

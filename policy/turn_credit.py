@@ -17,6 +17,7 @@ from assay.diagnostics import Heard, listening
 from assay.errors import ConfigError, DataError
 from assay.messages import Sample
 from assay.policy.credit_assignment import Rollout, TurnAdvantages, TurnCredit
+from assay.policy.even_rounds import EvenRounds
 from assay.policy.turn_metrics import JudgedTurns, failures_by_criterion, turn_metrics
 from assay.policy.turn_spans import spread, turn_counts, turn_ids
 from assay.reward import Reward
@@ -85,7 +86,7 @@ class _Row:
     problem: str = ""
 
 
-class TurnCreditGRPOTrainer(GRPOTrainer):  # type: ignore[misc]
+class TurnCreditGRPOTrainer(EvenRounds, GRPOTrainer):  # type: ignore[misc]
     """TRL's GRPOTrainer whose advantages differ between the turns of a trajectory.
 
     The trajectory's advantage A_i is TRL's own. Turn values z_it are `Score.turns` of the rewards

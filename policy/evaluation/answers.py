@@ -144,17 +144,24 @@ def _vote(
     rollouts: Sequence[Mapping[str, Any]],
     passed: Sequence[bool | None],
 ) -> None:
-    """Majority of the final answers; only where answers are short enough to vote on."""
+    """Majority of the final answers; only where answers are short enough to vote on.
+
+    An answer that nobody scored is neither right nor wrong, and has no vote.
+    """
     keys = [answer_key(row) for row in rollouts]
     said = [key for key in keys if key is not None]
     if not said or any("```" in _text(row) for row in rollouts):
         return  # programs do not vote by their text
-    least = min(map(len, groups.values()))
-    for n in powers(least):
+    scored = {
+        uid: known
+        for uid, places in groups.items()
+        if (known := [place for place in places if passed[place] is not None])
+    }
+    for n in powers(min(map(len, scored.values()), default=0)):
         if n > 2:
             values = {
-                uid: majority([keys[p] for p in places], [passed[p] is True for p in places], n)
-                for uid, places in groups.items()
+                uid: majority([keys[p] for p in places], [bool(passed[p]) for p in places], n)
+                for uid, places in scored.items()
             }
             found.add(f"majority-of-{n}", values)
 

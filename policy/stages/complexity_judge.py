@@ -10,11 +10,10 @@ import hashlib
 import json
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from assay.errors import ConfigError, DataError
-from assay.groups import world
 from assay.policy.data.sources import read_sources
 from assay.policy.stages import sft
 from assay.policy.stages.stage_config import StageResult
@@ -62,14 +61,13 @@ def main(config: ComplexityJudgeConfig) -> StageResult:
         name: [_chat(row) for row in part if not _held_out(row, config.held_out)]
         for name, part in rows.items()
     }
-    result = sft.main(config, rows={name: part for name, part in training.items() if part})
     held = [row for part in rows.values() for row in part if _held_out(row, config.held_out)]
-    if held and world()[0] == 0:
-        result = replace(result, metrics={**result.metrics, **evaluate(str(result.folder), held)})
-    result = replace(result, stage="complexity_judge")
-    if world()[0] == 0:
-        result.save()
-    return result
+    return sft.main(
+        config,
+        rows={name: part for name, part in training.items() if part},
+        stage="complexity_judge",
+        finish=lambda folder: evaluate(str(folder), held) if held else {},
+    )
 
 
 def evaluate(folder: str, rows: Sequence[Mapping[str, Any]]) -> dict[str, float]:

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from assay.errors import ConfigError, DataError
-from assay.groups import world
 from assay.messages import as_messages
 from assay.policy.data.reconstruction import (
     Reconstructor,
@@ -86,15 +85,13 @@ def main(config: CotReconstructionConfig) -> StageResult:
         name: [_chat(row) for row in part if not _held_out(row, config.held_out)]
         for name, part in rows.items()
     }
-    result = sft.main(config, rows={name: part for name, part in training.items() if part})
     held = [row for part in rows.values() for row in part if _held_out(row, config.held_out)]
-    if held and world()[0] == 0:
-        metrics = faithfulness(config, str(result.folder), held)
-        result = replace(result, metrics={**result.metrics, **metrics})
-    result = replace(result, stage="cot_reconstruction")
-    if world()[0] == 0:
-        result.save()
-    return result
+    return sft.main(
+        config,
+        rows={name: part for name, part in training.items() if part},
+        stage="cot_reconstruction",
+        finish=lambda folder: faithfulness(config, str(folder), held) if held else {},
+    )
 
 
 def faithfulness(

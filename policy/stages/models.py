@@ -22,11 +22,22 @@ def load_tokenizer(model: str, chat_template: str | None = None, **settings: Any
     return tokenizer
 
 
-def load_policy(model: str, settings: Mapping[str, Any] | None = None) -> Any:
-    """The causal language model; `settings` are TRL's `model_init_kwargs`."""
+def load_policy(
+    model: str, settings: Mapping[str, Any] | None = None, *, all_weights: bool = False
+) -> Any:
+    """The causal language model.
+
+    Args:
+        model: Folder or hub id.
+        settings: TRL's `model_init_kwargs`.
+        all_weights: All of them are to be trained, and are loaded in 32 bits, as TRL does: a step
+            at the learning rates of RL is smaller than the last bit of a weight in bf16. Else they
+            have the dtype that they were saved with.
+    """
     from transformers import AutoModelForCausalLM
 
-    given: dict[str, Any] = {"dtype": "auto"} | dict(settings or {})
+    dtype = "float32" if all_weights else "auto"
+    given: dict[str, Any] = {"dtype": dtype} | dict(settings or {})
     return AutoModelForCausalLM.from_pretrained(model, **given)
 
 

@@ -82,8 +82,9 @@ def run_rl(
     prompts = training_prompts(config, found, _prompt_count(config, arguments, len(found)))
     prompts = [dict(columns or {}) | row for row in prompts]
     reward.check(prompts)
-    model = load_policy(config.model, arguments.model_init_kwargs)
+    model = load_policy(config.model, arguments.model_init_kwargs, all_weights=config.lora is None)
     arguments.model_init_kwargs = None
+    _require_room(config, model)
     trainer = (trainer_class or PolicyTrainer)(
         model=model,
         reward_funcs=functions,
@@ -215,6 +216,20 @@ def _require_aligned_saves(arguments: Any) -> None:
             f"save_steps = {saves:g} lies within a generation batch, which serves {period} steps; "
             f"set it to a multiple of {period}, so that a resumed run ends where an uninterrupted "
             "one does"
+        )
+
+
+def _require_room(config: RLConfig, model: Any) -> None:
+    """Completions as long as the context leave no room for a prompt.
+
+    Raises:
+        ConfigError: They are.
+    """
+    context = getattr(model.config, "max_position_embeddings", None)
+    if context is not None and config.max_completion_length >= context:
+        raise ConfigError(
+            f"max_completion_length = {config.max_completion_length} leaves no room for a prompt "
+            f"in the model's context of {context} tokens; lower it"
         )
 
 

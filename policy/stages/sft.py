@@ -7,7 +7,7 @@ main(config)
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, Literal
@@ -65,12 +65,21 @@ class SftConfig(StageConfig):
             raise ConfigError(f"too_long must be 'drop' or 'cut', got {self.too_long!r}")
 
 
-def main(config: SftConfig, *, rows: Mapping[str, Sequence[Any]] | None = None) -> StageResult:
+def main(
+    config: SftConfig,
+    *,
+    rows: Mapping[str, Sequence[Any]] | None = None,
+    stage: str = "sft",
+    finish: Callable[[Path], Mapping[str, float]] = lambda folder: {},
+) -> StageResult:
     """Fine-tune the model that `config` names; continues from its last checkpoint.
 
     Args:
         config: The settings.
         rows: Rows by source in place of the files in `config.data`.
+        stage: Kind of the stage, for its result.
+        finish: Called on the first rank with the folder of the saved model, before the stage counts
+            as finished; gives further metrics. A try that is killed within it does it again.
 
     Raises:
         ConfigError: Settings that cannot work together, or checkpoints of other settings.
@@ -98,7 +107,7 @@ def main(config: SftConfig, *, rows: Mapping[str, Sequence[Any]] | None = None) 
     checkpoint = resume_point(config.output_dir, config.mark(), resume=config.resume)
     tokenizer = load_tokenizer(config.model, config.chat_template)
     prepared, accounts = training_rows(config, tokenizer, rows)
-    model = load_policy(config.model, arguments.model_init_kwargs)
+    model = load_policy(config.model, arguments.model_init_kwargs, all_weights=config.lora is None)
     arguments.model_init_kwargs = None
     trainer = SFTTrainer(
         model=model,
@@ -118,16 +127,18 @@ def main(config: SftConfig, *, rows: Mapping[str, Sequence[Any]] | None = None) 
         "tokens": float(sum(account.tokens for account in accounts.values())),
         "trained_tokens": float(sum(account.trained for account in accounts.values())),
     }
+    if trainer.is_world_process_zero():
+        write_json_file(folder / TOKENS_FILE, {n: asdict(a) for n, a in accounts.items()})
+        metrics |= finish(folder)
     result = StageResult(
         folder,
-        "sft",
+        stage,
         {name: value for name, value in metrics.items() if value == value},
         trainer.state.global_step,
         time.monotonic() - start,
         "" if checkpoint is None else Path(checkpoint).name,
     )
     if trainer.is_world_process_zero():
-        write_json_file(folder / TOKENS_FILE, {n: asdict(a) for n, a in accounts.items()})
         result.save()
     return result
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -85,11 +85,13 @@ def main(
     prepared = {
         name: list(critic_rows(map(reviewed_run, source), config)) for name, source in found.items()
     }
-    result = replace(sft.main(config, rows=prepared), stage="turn_critic")
     settings = {"context_tokens": config.context_tokens, "recent": config.recent}
-    write_json_file(result.folder / SETTINGS_FILE, settings)
-    result.save()
-    return result
+
+    def finish(folder: Path) -> dict[str, float]:
+        write_json_file(folder / SETTINGS_FILE, settings)
+        return {}
+
+    return sft.main(config, rows=prepared, stage="turn_critic", finish=finish)
 
 
 def trained_critic(folder: str | Path, **settings: Any) -> ModelCritic:

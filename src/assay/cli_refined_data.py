@@ -11,7 +11,17 @@ import typer
 from assay.cli_files import print_counts, write_json
 from assay.errors import ConfigError
 
-_JSON = typer.Option("--json", help="Write the counts here, for machines.", metavar="FILE")
+# What both commands ask about their models and their work.
+Temperature = Annotated[float, typer.Option(help="Of the models.", metavar="T")]
+MaxTokens = Annotated[int, typer.Option(help="Longest reply.", metavar="N")]
+ApiKeyEnv = Annotated[
+    str | None, typer.Option(help="Environment variable with the key.", metavar="NAME")
+]
+BatchSize = Annotated[int, typer.Option(min=1, help="Rows at once.", metavar="N")]
+JsonFile = Annotated[
+    Path | None,
+    typer.Option("--json", help="Write the counts here, for machines.", metavar="FILE"),
+]
 
 
 def refine(
@@ -46,13 +56,11 @@ def refine(
     only_holding: Annotated[
         bool, typer.Option("--only-holding", help="Write rows whose checklist holds only.")
     ] = False,
-    temperature: Annotated[float, typer.Option(help="Of the models.", metavar="T")] = 0.6,
-    max_tokens: Annotated[int, typer.Option(help="Longest reply.", metavar="N")] = 8192,
-    api_key_env: Annotated[
-        str | None, typer.Option(help="Environment variable with the key.", metavar="NAME")
-    ] = None,
-    batch_size: Annotated[int, typer.Option(min=1, help="Rows at once.", metavar="N")] = 16,
-    json_file: Annotated[Path | None, _JSON] = None,
+    temperature: Temperature = 0.6,
+    max_tokens: MaxTokens = 8192,
+    api_key_env: ApiKeyEnv = None,
+    batch_size: BatchSize = 16,
+    json_file: JsonFile = None,
 ) -> None:
     """Critique and revise answers until a checklist holds or nothing is gained.
 
@@ -110,13 +118,11 @@ def reconstruct(
     keep_all: Annotated[
         bool, typer.Option("--keep-all", help="Also write rows without a trace.")
     ] = False,
-    temperature: Annotated[float, typer.Option(help="Of the models.", metavar="T")] = 0.6,
-    max_tokens: Annotated[int, typer.Option(help="Longest reply.", metavar="N")] = 16384,
-    api_key_env: Annotated[
-        str | None, typer.Option(help="Environment variable with the key.", metavar="NAME")
-    ] = None,
-    batch_size: Annotated[int, typer.Option(min=1, help="Rows at once.", metavar="N")] = 16,
-    json_file: Annotated[Path | None, _JSON] = None,
+    temperature: Temperature = 0.6,
+    max_tokens: MaxTokens = 16384,
+    api_key_env: ApiKeyEnv = None,
+    batch_size: BatchSize = 16,
+    json_file: JsonFile = None,
 ) -> None:
     """Write a chain of thought for each answer; keep it if its replay yields the answer.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
 from pathlib import Path
 from typing import Annotated, Any
@@ -76,7 +77,7 @@ def train(
 
     settings = list(set_ or [])
     if output is not None:
-        settings.append(f'output_dir="{output}"')
+        settings.append(f"output_dir={json.dumps(str(output))}")
     result = run_recipe(what, settings, until=until, accept_changes=accept_changes, quiet=quiet)
     write_json(json_file, result)
 

@@ -12,9 +12,11 @@ from typing import Any
 import pytest
 
 from assay.errors import ConfigError
-from assay.policy.pipeline import Pipeline, launch_file, load_function
+from assay.policy.launch.files import launch_file
+from assay.policy.pipeline import Pipeline, load_function
 from assay.policy.recipe import Recipe, recipe_of
 from assay.policy.run_folder import RunFolder
+from assay.policy.run_lock import locked
 from assay.policy.stages.progress_log import read_log
 
 pytest.importorskip("trl")
@@ -151,20 +153,80 @@ def test_a_run_and_what_it_leaves(tmp_path: Path) -> None:
     assert about["changes"] == ["stages.rl.trl.learning_rate"]
     assert len(about["earlier"]) == 1
 
+    # A set that is sampled otherwise is sampled so for every checkpoint.
+    changed["evaluations"][0]["decoding"]["n"] = 3
+    Pipeline(recipe_of(changed), accept_changes=True).run()
+    matrix = read_matrix(run)
+    assert [matrix[name]["short"]["rollouts"] for name in ("start", "sft", "rl")] == [12, 12, 12]
+
 
 def test_a_stage_that_fails_is_noted_and_tried_again(tmp_path: Path) -> None:
     given = table(tmp_path, "run", steps=1)
     given["evaluations"] = []
-    given["stages"][0]["data"] = str(tmp_path / "late.jsonl")
+    given["stages"][0]["data"] = "@run/late.jsonl"
     recipe = recipe_of(given)
     with pytest.raises(Exception, match=r"there is no file .*late\.jsonl"):
         Pipeline(recipe).run(until="sft")
     state = RunFolder(Path(recipe.output_dir)).state()["sft"]
     assert (state["status"], state["tries"]) == ("failed", 1)
-    (tmp_path / "late.jsonl").write_text('{"prompt": "Say a", "completion": "a"}\n' * 8)
+    (tmp_path / "run" / "late.jsonl").write_text('{"prompt": "Say a", "completion": "a"}\n' * 8)
     assert list(Pipeline(recipe).run(until="sft")) == ["sft"]
     state = RunFolder(Path(recipe.output_dir)).state()["sft"]
     assert (state["status"], state["tries"], state["error"]) == ("done", 2, "")
+
+
+@pytest.mark.parametrize(
+    ("stage", "changes", "message"),
+    [
+        (0, {"trl": {"max_step": 1}}, r"stage 'sft': .*'max_step'.*did you mean 'max_steps'"),
+        (
+            1,
+            {"trl": {"learning_rate": "1e-5"}},
+            "learning_rate must be a finite number, got '1e-5'",
+        ),
+        (1, {"data": "none.jsonl"}, r"stage 'rl': there is no file none\.jsonl"),
+        (1, {"reward": "terse.py:rewards"}, r"stage 'rl': .*has no 'rewards'; its rewards are"),
+        (1, {"lora": {"rank": 4}}, "stage 'rl': lora has no setting 'rank'"),
+        (1, {"launch": "fdsp"}, "stage 'rl': launch = 'fdsp' is neither a file nor"),
+        (1, {"reward": None, "reward_model": "there"}, "there holds no reward model that assay"),
+    ],
+)
+def test_a_stage_that_cannot_be_set_up_is_refused_before_the_first(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    stage: int,
+    changes: dict[str, Any],
+    message: str,
+) -> None:
+    given = table(tmp_path, "run", steps=1)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "terse.py").write_text(REWARD)
+    given["stages"][stage] |= changes
+    with pytest.raises(ConfigError, match=message):
+        Pipeline(recipe_of(given)).run()
+    assert not (tmp_path / "run" / "recipe.json").exists()
+
+
+def test_two_runs_in_one_folder(tmp_path: Path) -> None:
+    recipe = recipe_of(table(tmp_path, "run", steps=1))
+    with locked(tmp_path / "run"), pytest.raises(ConfigError, match="another training works in"):
+        Pipeline(recipe).run()
+    holder = "import sys, time; print('up', flush=True); time.sleep(60)"
+    with locked(tmp_path / "run") as lock:  # what it launched outlives it
+        left = subprocess.Popen(
+            [sys.executable, "-c", holder], pass_fds=(lock,), stdout=subprocess.PIPE
+        )
+        assert left.stdout is not None
+        left.stdout.readline()
+    with pytest.raises(ConfigError, match="another training works in"), locked(tmp_path / "run"):
+        pass
+    left.kill()
+    left.wait()
+    with locked(tmp_path / "run"):
+        pass
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ConfigError, match="cannot write in"), locked(tmp_path / "file" / "run"):
+        pass
 
 
 def test_what_cannot_be_found() -> None:

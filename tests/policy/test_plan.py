@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from assay.errors import ConfigError
@@ -85,12 +87,44 @@ def test_one_gpu_with_lora() -> None:
     assert plan.fits, [stage.to_json() for stage in plan.stages if not stage.fits]
 
 
+def test_gpus_that_a_stage_does_not_use_save_no_time() -> None:
+    alone = ["stages.sft-32k.launch="]
+    one = plan_recipe(load_recipe("nanbeige-3b", alone), Cluster.of(1)).stages[0]
+    eight = plan_recipe(load_recipe("nanbeige-3b", alone), Cluster.of(8)).stages[0]
+    assert eight.seconds == one.seconds
+    assert "uses 1 of 8 GPUs: it has no launch configuration" in eight.notes
+    half = load_recipe("nanbeige-3b", ["stages.sft-32k.processes=4"])
+    whole = plan_recipe(load_recipe("nanbeige-3b"), Cluster.of(8)).stages[0]
+    assert plan_recipe(half, Cluster.of(8)).stages[0].seconds == pytest.approx(2 * whole.seconds)
+    few = plan_recipe(half, Cluster.of(2)).stages[0]
+    assert not few.fits and "processes = 4 needs as many GPUs, there are 2" in few.notes
+
+
+def test_a_launch_file_of_ones_own_is_read(tmp_path: Path) -> None:
+    (tmp_path / "mine.yaml").write_text("distributed_type: FSDP\n")
+    (tmp_path / "fsdp-not.yaml").write_text("distributed_type: MULTI_GPU\n")
+    held = []
+    for name in ("mine", "fsdp-not"):
+        recipe = load_recipe("nanbeige-3b", [f"stages.sft-32k.launch={tmp_path / name}.yaml"])
+        held.append(plan_recipe(recipe, Cluster.of(8)).stages[0].memory.optimiser)
+    assert held[1] == 8 * held[0]
+
+
+def test_completions_longer_than_the_context() -> None:
+    recipe = load_recipe("nanbeige-3b", ["stages.agent.max_completion_length=262144"])
+    agent = plan_recipe(recipe, Cluster.of(8, "b200")).stages[-1]
+    assert not agent.fits
+    assert any("leave no room for a prompt" in note for note in agent.notes)
+
+
 def test_clusters() -> None:
     assert Cluster.of(2, "h200", memory_gb=100).memory_gb == 100
     with pytest.raises(ConfigError, match="gpu must be one of"):
         Cluster.of(1, "tpu")
     with pytest.raises(ConfigError, match="gpus"):
         Cluster.of(0)
+    with pytest.raises(ConfigError, match="memory_gb"):
+        Cluster.of(1, memory_gb=-80)
 
 
 def test_an_unknown_shape() -> None:

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +15,6 @@ from assay.policy.stages.progress_log import read_log
 
 pytest.importorskip("trl")
 
-ROOT = Path(__file__).parents[3]
 TRL = {
     "per_device_train_batch_size": 8,
     "gradient_checkpointing": False,
@@ -243,38 +239,3 @@ def test_agentic_rl_with_replay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         assert entry["agentic/reward/agent/outcome/mean"] == 0.5  # those that looked are right
         assert entry["turn_credit/failing"] > 0  # nothing supports a guess
         assert entry["grad_norm"] > 0
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", ["sft", "code-rl-correctness"])
-def test_two_processes_share_the_parameters(base: Path, tmp_path: Path, kind: str) -> None:
-    """The code of the 3B recipe's FSDP stages, on two processes and CPUs."""
-    from transformers import AutoModelForCausalLM
-
-    settings: dict[str, Any] = {
-        "model": str(base),
-        "output_dir": str(tmp_path / "out"),
-        "trl": TRL | {"max_steps": 2, "per_device_train_batch_size": 8},
-    }
-    if kind == "sft":
-        settings |= {"data": chats(tmp_path), "max_length": 128}
-    else:
-        settings |= {"data": code(tmp_path), "max_completion_length": 8}
-    (tmp_path / "config.json").write_text(json.dumps(settings))
-    done = subprocess.run(
-        [
-            *(sys.executable, "-m", "accelerate.commands.launch"),
-            *("--config_file", str(ROOT / "policy" / "launch" / "fsdp-cpu.yaml")),
-            *("-m", "assay.policy.stages.launched", kind, str(tmp_path / "config.json")),
-        ],
-        capture_output=True,
-        text=True,
-        timeout=500,
-        env=os.environ | {"OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"},
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
-    result = json.loads((tmp_path / "out" / "stage.json").read_text())
-    assert result["steps"] == 2
-    AutoModelForCausalLM.from_pretrained(tmp_path / "out")
-    logged = [entry["step"] for entry in read_log(tmp_path / "out") if "loss" in entry]
-    assert logged == [1, 2]  # one rank writes
