@@ -2,8 +2,9 @@
 
 The driver reads the rows and makes batches, groups whole, so that no block ever splits a group;
 Ray Data streams the batches through a pool of actors that hold the reward, on any node. An actor
-or node that dies is replaced and its batches are scored again by Ray; the driver alone writes, each
-batch once. Where a job ends early, batches that actors are at just then are lost.
+or node that dies is replaced and its batches are scored again by Ray; where Ray gives a result up
+that went with its node, a new pipeline takes the batches that are left. The driver alone writes,
+each batch once. Where a job ends early, batches that actors are at just then are lost.
 """
 
 from __future__ import annotations
@@ -19,6 +20,9 @@ from assay.judges.engines import Scored
 from assay.judges.rows import Row
 from assay.judges.scoring import score_batch
 from assay.reward import Reward
+
+#: Pipelines in a row that may break without having brought a batch.
+STALLS = 3
 
 
 @dataclass(frozen=True)
@@ -58,12 +62,37 @@ class RayData:
         """
         ray, data = _ray(self.address)
         arrow: Any = importlib.import_module("pyarrow")
-        references = [
-            ray.put(arrow.table({"batch": [number], "rows": [pickle.dumps(batch)]}))
+        left = {
+            number: ray.put(arrow.table({"batch": [number], "rows": [pickle.dumps(batch)]}))
             for number, batch in enumerate(batches)
-        ]
-        if not references:
-            return
+        }
+        stalls = 0
+        while left:
+            before = len(left)
+            try:
+                for row in self._pipeline(ray, data, reward, list(left.values())):
+                    if left.pop(row["batch"], None) is None:
+                        continue
+                    batch, found = pickle.loads(row["scores"])
+                    if isinstance(found, BaseException):
+                        raise found
+                    yield batch, found
+                lost = "it ended without them"
+            except ray.exceptions.RayError as error:  # a node went with what it had just made
+                cause = getattr(error, "cause", error)
+                if not isinstance(cause, ray.exceptions.RayError):
+                    raise  # by the code that ran there: it would fail again
+                lost = f"{type(error).__name__}: {error}"
+            stalls = 0 if len(left) < before else stalls + 1
+            if left and stalls == STALLS:
+                raise RewardError(
+                    f"Ray gave back none of {len(left)} batches, {STALLS} times in a row ({lost}); "
+                    "mend the cluster and continue with --resume"
+                )
+
+    def _pipeline(
+        self, ray: Any, data: Any, reward: Reward, references: list[Any]
+    ) -> Iterator[dict[str, Any]]:
         pool = min(self._actors(ray), len(references))
         scored = data.from_arrow_refs(references).map_batches(
             _Scorer,
@@ -73,19 +102,8 @@ class RayData:
             num_cpus=self.cpus_per_actor,
             num_gpus=self.gpus_per_actor or None,
         )
-        seen: set[int] = set()
-        for row in scored.iter_rows():
-            if row["batch"] in seen:
-                continue
-            seen.add(row["batch"])
-            batch, found = pickle.loads(row["scores"])
-            if isinstance(found, BaseException):
-                raise found
-            yield batch, found
-        if len(seen) < len(references):
-            raise RewardError(
-                f"Ray gave back {len(seen)} of {len(references)} batches; continue with --resume"
-            )
+        rows: Iterator[dict[str, Any]] = scored.iter_rows()
+        return rows
 
     def _actors(self, ray: Any) -> int:
         have = ray.cluster_resources()
