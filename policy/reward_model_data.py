@@ -5,7 +5,6 @@ Pairs and single answers are rendered by the same functions that scoring uses.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -18,6 +17,7 @@ from assay.messages import Message, Sample
 from assay.policy.data.near_duplicates import deduplicate, without_leaks
 from assay.policy.data.preference_sources import load_preferences
 from assay.policy.data.preferences import Preference, shuffled_slots, split_by_prompt
+from assay.policy.data.row_files import write_rows
 from assay.policy.model_card import NOT_STATED, DataFacts
 from assay.policy.reward_model_config import PairwiseConfig, RewardModelConfig
 from assay.rewards.chat_text import render_sample
@@ -166,13 +166,8 @@ def export_stock(
     tokenizer: Any,
     max_length: int,
 ) -> int:
-    """Write `stock_rows` as JSON lines; returns how many."""
-    count = 0
-    with Path(path).open("w", encoding="utf-8") as file:
-        for row in stock_rows(preferences, text, tokenizer, max_length):
-            file.write(json.dumps(row) + "\n")
-            count += 1
-    return count
+    """Write `stock_rows` as JSON lines, all or nothing; returns how many."""
+    return write_rows(path, stock_rows(preferences, text, tokenizer, max_length))
 
 
 def pair_text(config: PairwiseConfig) -> PairText:
@@ -239,11 +234,24 @@ def _facts(
 def _margin(preference: Preference) -> float:
     evidence = preference.evidence
     if evidence.get("margin") is not None:
-        return float(evidence["margin"])
-    scores = evidence.get("score_chosen"), evidence.get("score_rejected")
-    if scores[0] is None or scores[1] is None:
+        return _number(preference, "margin")
+    if evidence.get("score_chosen") is None or evidence.get("score_rejected") is None:
         return 0.0
-    return float(scores[0]) - float(scores[1])
+    return _number(preference, "score_chosen") - _number(preference, "score_rejected")
+
+
+def _number(preference: Preference, name: str) -> float:
+    value = preference.evidence[name]
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise DataError(
+            f"preference {preference.id!r}: {name} must be a finite number, got {value!r:.80}; "
+            "mend it, or set margin = false"
+        )
+    return number
 
 
 def _count(dropped: dict[str, int], reason: str, count: int) -> None:

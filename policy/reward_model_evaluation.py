@@ -26,10 +26,19 @@ def evaluate_held_out(
             predictions are made by `side_by_side`.
         held_out: In the order of the evaluation set; empty gives no metrics.
         pairwise: Predictions are slot logits of both orders, not scores of two answers.
+
+    Raises:
+        DataError: The model's scores are not finite.
     """
     if not held_out:
         return {}, None
     scores = np.asarray(trainer.predict(trainer.eval_dataset).predictions, dtype=np.float64)
+    if not np.isfinite(scores).all():
+        raise DataError(
+            f"{int((~np.isfinite(scores)).any(axis=1).sum())} of {len(scores)} held-out pairs have "
+            "scores that are not finite: the training diverged; lower the learning rate, or train "
+            "in float32"
+        )
     if pairwise:
         label = np.array([preference.label for preference in held_out])
         metrics = pairwise_metrics(scores[:, 0], scores[:, 1], label).to_json()

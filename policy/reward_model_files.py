@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.errors import ConfigError
+from assay.policy.checkpoints import write_json_file
 from assay.policy.model_card import Calibration, ModelCard
 from assay.policy.reward_model_config import PairwiseConfig, PointwiseConfig
 from assay.policy.reward_model_data import PreferenceSplit, pair_text
@@ -57,6 +58,8 @@ def trained_model(folder: str | Path, **settings: Any) -> PointwiseModel | Pairw
 def save_model(config: Any, trainer: Any, tokenizer: Any, calibration: Calibration | None) -> Path:
     """Save the model so that `from_pretrained` loads it, and how it is to be read."""
     folder = Path(config.output_dir)
+    if trainer.is_world_process_zero():  # written last: a folder without it is not whole
+        (folder / SETTINGS_FILE).unlink(missing_ok=True)
     if config.lora is not None and config.merge_lora:
         trainer.save_model(str(folder / "adapter"))
         if trainer.is_world_process_zero():
@@ -79,7 +82,7 @@ def save_model(config: Any, trainer: Any, tokenizer: Any, calibration: Calibrati
                 "template": pair_text(config).text(),
                 "show_reasoning": config.show_reasoning,
             }
-        (folder / SETTINGS_FILE).write_text(json.dumps(saved, indent=1), encoding="utf-8")
+        write_json_file(folder / SETTINGS_FILE, saved)
     return folder
 
 

@@ -93,6 +93,8 @@ class MonitorReport:
 def read_monitor(path: str | Path, window: int = 20) -> MonitorReport:
     """Read a monitor's file and those of the other ranks beside it.
 
+    A line that a killed process left unfinished is passed over.
+
     Args:
         path: As given to `Monitored`.
         window: Calls at either end to compare; at most half of all.
@@ -119,12 +121,19 @@ def read_monitor(path: str | Path, window: int = 20) -> MonitorReport:
 
 def _entries(file: Path) -> list[dict[str, float]]:
     entries = []
-    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
+    lines = file.read_text(encoding="utf-8", errors="replace").splitlines()
+    for number, line in enumerate(lines, 1):
         try:
             entries.append({str(k): float(v) for k, v in json.loads(line).items()})
         except (ValueError, AttributeError, TypeError) as error:
+            if line.startswith(_BEGINNING) and not line.endswith("}"):
+                continue  # torn by a kill while it was written
             raise DataError(f"{file}, line {number}: not a monitor entry ({error})") from None
     return entries
+
+
+#: How every entry begins.
+_BEGINNING = '{"rows"'
 
 
 def _mean(values: Sequence[float]) -> float:

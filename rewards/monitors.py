@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -196,8 +197,12 @@ def append(path: str, entry: Mapping[str, Any]) -> None:
     if rank:
         file = file.with_name(f"{file.stem}.rank{rank}{file.suffix}")
     file.parent.mkdir(parents=True, exist_ok=True)
-    with file.open("a", encoding="utf-8") as out:
-        out.write(json.dumps(entry) + "\n")
+    with file.open("ab+") as out:
+        torn = ""
+        if out.tell():
+            out.seek(-1, os.SEEK_END)
+            torn = "" if out.read(1) == b"\n" else "\n"  # a killed process left half a line
+        out.write(f"{torn}{json.dumps(entry)}\n".encode())
 
 
 def _centred(x: Any, labels: Any) -> Any:

@@ -29,11 +29,13 @@ class PointwiseValue:
         value: The score.
         outputs: All numbers of the head, where it has several.
         rendered: What the model read; None where a server rendered it.
+        problem: Why there is no score, `value` then being NaN; else empty.
     """
 
     value: float
     outputs: tuple[float, ...] = ()
     rendered: Rendered | None = None
+    problem: str = ""
 
 
 class PointwiseScorer(Judge):
@@ -49,7 +51,9 @@ class PointwiseScorer(Judge):
         return [
             Grade(value.value)
             if math.isfinite(value.value)
-            else Grade(None, "failed", reason=f"the model's score is {value.value}")
+            else Grade(
+                None, "failed", reason=value.problem or f"the model's score is {value.value}"
+            )
             for value in self.values(samples)
         ]
 
@@ -201,6 +205,8 @@ class PointwiseReward(Reward):
                 info["open"] = True
         if len(value.outputs) > 1:
             info["outputs"] = list(value.outputs)
+        if value.problem:
+            return Score.fail(value.problem, info=info)
         if not math.isfinite(value.value):
             return Score.fail(f"the model's score is {value.value}; try dtype='float32'", info=info)
         return Score.of(value.value, note=note, info=info)

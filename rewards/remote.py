@@ -53,7 +53,8 @@ class RemotePointwiseModel(PointwiseScorer):
         template_arguments: Further arguments of the chat template.
 
     Raises:
-        RewardError: The server could not be reached, or answered something else than scores.
+        RewardError: The server could not be reached, or answered something else than scores, at
+            every request; where some succeed, only the rows of the others have no score.
 
     Source: vLLM's OpenAI-compatible server, pooling entry points.
     """
@@ -128,26 +129,43 @@ class RemotePointwiseModel(PointwiseScorer):
             bodies = [self._body(sample) for sample in samples]
         folder = current_folder()
         replies = self._sent(bodies) if folder is None else self._from_folder(folder, bodies)
-        rows = [row for reply in replies for row in reply]
+        rows: list[list[float] | str] = []
+        for reply, body in zip(replies, bodies, strict=True):
+            count = len(body["input"]) if "input" in body else 1
+            rows += [reply] * count if isinstance(reply, str) else reply
         if len(rows) != len(samples):
             raise RewardError(f"{self._where} gave {len(rows)} scores for {len(samples)} samples")
+        shown: Sequence[Rendered | None] = rendered or [None] * len(rows)
         return [
-            PointwiseValue(self._reduce(row), tuple(row), rendered[i] if rendered else None)
-            for i, row in enumerate(rows)
+            PointwiseValue(math.nan, (), one, problem=row)
+            if isinstance(row, str)
+            else PointwiseValue(self._reduce(row), tuple(row), one)
+            for row, one in zip(rows, shown, strict=True)
         ]
 
-    def _sent(self, bodies: Sequence[dict[str, Any]]) -> list[list[list[float]]]:
+    def _sent(self, bodies: Sequence[dict[str, Any]]) -> list[list[list[float]] | str]:
+        """Scores of every request, or why it has none; a server that answers none is an error."""
         import httpx2
+
+        def ask(body: dict[str, Any]) -> list[list[float]] | RewardError:
+            try:
+                return self._ask(client, body)
+            except RewardError as error:
+                return error
 
         with (
             httpx2.Client(timeout=self.timeout_s, headers=dict(self.headers)) as client,
             ThreadPoolExecutor(min(self.concurrency, len(bodies))) as pool,
         ):
-            return list(pool.map(lambda body: self._ask(client, body), bodies))
+            found = list(pool.map(ask, bodies))
+        errors = [one for one in found if isinstance(one, RewardError)]
+        if len(errors) == len(found):
+            raise errors[0]
+        return [str(one) if isinstance(one, RewardError) else one for one in found]
 
     def _from_folder(
         self, folder: BatchFolder, bodies: Sequence[dict[str, Any]]
-    ) -> list[list[list[float]]]:
+    ) -> list[list[list[float]] | str]:
         """What lies in a batch's folder, all of it or nothing."""
         if self.route != "score":
             raise ConfigError(

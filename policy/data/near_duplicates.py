@@ -24,7 +24,9 @@ from assay.policy.data.preferences import Preference, text_of
 #: 32 bands of 4 rows: a pair at similarity .8 is missed with probability (1 - .8^4)^32 < 1e-7, one
 #: at .5 with probability .13.
 BANDS, ROWS = 32, 4
-_WORD = re.compile(r"\w+")
+#: Scripts without spaces: each sign is a word, or a whole sentence would be one.
+_SIGN = r"\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u0e00-\u0e7f"
+_WORD = re.compile(rf"[{_SIGN}]|[^\W{_SIGN}]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +65,13 @@ class Leak:
 
 
 def words_of(text: str) -> list[str]:
-    """Words of `text` without case, accents' spelling or punctuation."""
+    """Words of `text` without case, accents' spelling or punctuation.
+
+    Signs of Chinese, Japanese and Thai are words of their own.
+
+    >>> words_of("Sum, 求和!")
+    ['sum', '求', '和']
+    """
     return _WORD.findall(unicodedata.normalize("NFKC", text).casefold())
 
 
@@ -73,7 +81,7 @@ def shingles(text: str, size: int = 5) -> frozenset[int]:
     >>> len(shingles("a b c d e f", size=5))
     2
     """
-    words = words_of(text)
+    words = words_of(text) or text.split()  # nothing but signs: these are its words
     if not words:
         return frozenset()
     count = max(1, len(words) - size + 1)
@@ -175,7 +183,8 @@ def leaks(
     holders: dict[int, list[int]] = {}
     sizes: dict[int, int] = {}
     for place, text in enumerate(evaluation):
-        same.setdefault(" ".join(words_of(text)), place)
+        if same.setdefault(_key(text), place) != place:
+            continue  # a prompt of many pairs is compared once
         index.add(place, text)
         if len(words_of(text)) >= ngram:
             grams = shingles(text, ngram)
@@ -184,7 +193,7 @@ def leaks(
                 holders.setdefault(gram, []).append(place)
     found = []
     for place, text in enumerate(train):
-        twin = same.get(" ".join(words_of(text)))
+        twin = same.get(_key(text))
         if twin is not None:
             found.append(Leak(place, twin, "same", 1.0))
             continue
@@ -279,7 +288,11 @@ def _signature(grams: frozenset[int]) -> NDArray[np.uint64]:
 
 
 def _plain(messages: Sequence[Message]) -> str:
-    text = text_of(messages)
+    return _key(text_of(messages))
+
+
+def _key(text: str) -> str:
+    """Its words; a text without any, such as a formula's signs, as it is."""
     return " ".join(words_of(text)) or text
 
 

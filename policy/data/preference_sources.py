@@ -63,7 +63,7 @@ def chosen_rejected(row: Mapping[str, Any]) -> Preference:
     evidence = {
         key: row[key]
         for key in ("margin", "score_chosen", "score_rejected")
-        if row.get(key) is not None
+        if _given(row.get(key))
     }
     columns = {"tools": row["tools"]} if row.get("tools") else {}
     return Preference(prompt, a, b, 1.0, id=_id(row), evidence=evidence, columns=columns)
@@ -86,7 +86,7 @@ def hh_transcripts(row: Mapping[str, Any]) -> Preference:
 def annotator_votes(row: Mapping[str, Any]) -> Preference:
     """PandaLM's form; the label is the mean vote, so that disagreement stays in it."""
     _need(row, "instruction", "response1", "response2")
-    names = sorted(key for key in row if _ANNOTATOR.fullmatch(key) and row[key] is not None)
+    names = sorted(key for key in row if _ANNOTATOR.fullmatch(key) and _given(row[key]))
     if not names:
         raise DataError(
             f"a vote row needs columns annotator1, annotator2, ...; the row has {sorted(row)}"
@@ -95,9 +95,9 @@ def annotator_votes(row: Mapping[str, Any]) -> Preference:
     votes = []
     for name in names:
         vote = row[name]
-        if isinstance(vote, bool) or vote not in meaning:
+        if isinstance(vote, bool) or not isinstance(vote, int | float) or vote not in meaning:
             raise DataError(f"{name} must be one of {{0 (tie), 1, 2}}, got {vote!r:.80}")
-        votes.append(meaning[vote])
+        votes.append(meaning[int(vote)])
     context = row.get("input") or ""
     prompt = f"{row['instruction']}\n\n{context}" if context else row["instruction"]
     return Preference.of(
@@ -145,7 +145,7 @@ def arena_battle(row: Mapping[str, Any]) -> Preference:
 def judgebench_pair(row: Mapping[str, Any]) -> Preference:
     """JudgeBench: response pairs with an objective label."""
     _need(row, "question", "response_A", "response_B", "label")
-    if row["label"] not in _ORDERS:
+    if not isinstance(row["label"], str) or row["label"] not in _ORDERS:
         raise DataError(f"label must be one of {sorted(_ORDERS)}, got {row['label']!r:.80}")
     return Preference.of(
         row["question"],
@@ -247,6 +247,11 @@ def _without_prefix(
     size = len(prompt)
     repeated = len(answer) > size and text_of(answer[:size]) == text_of(prompt)
     return answer[size:] if repeated else answer
+
+
+def _given(value: Any) -> bool:
+    """Whether a cell holds something; tables write NaN where a number is missing."""
+    return value is not None and value == value
 
 
 def _plain(value: Any) -> Any:

@@ -142,6 +142,11 @@ class Preference:
         """
         if missing := sorted({"prompt", "a", "b", "label"} - row.keys()):
             raise DataError(f"a preference needs {missing}; the row has {sorted(row)}")
+        if not isinstance(row.get("votes") or (), list | tuple):
+            raise DataError(f"votes must be a list of numbers, got {row['votes']!r:.80}")
+        for name in ("evidence", "columns"):
+            if not isinstance(row.get(name) or {}, Mapping):
+                raise DataError(f"{name} must be an object, got {row[name]!r:.80}")
         return cls.of(
             row["prompt"],
             row["a"],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -58,16 +59,32 @@ def appended_rows(path: Path, needed: str) -> Iterator[dict[str, Any]]:
 
 
 def write_rows(path: str | Path, rows: Iterable[Mapping[str, Any]]) -> int:
-    """Write JSON lines; returns how many. The file appears whole or not at all."""
+    """Write JSON lines; returns how many. The file appears whole or not at all.
+
+    Raises:
+        DataError: A row holds what JSON has no form for, NaN among it; says which.
+    """
     path = Path(path)
-    part = path.with_name(path.name + ".part")
+    part = path.with_name(f"{path.name}.{os.getpid()}.part")
     count = 0
-    with part.open("w", encoding="utf-8") as file:
-        for row in rows:
-            file.write(json.dumps(row, allow_nan=False) + "\n")
-            count += 1
-    part.replace(path)
+    try:
+        with part.open("w", encoding="utf-8") as file:
+            for row in rows:
+                file.write(_line(row, count) + "\n")
+                count += 1
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
     return count
+
+
+def _line(row: Mapping[str, Any], index: int) -> str:
+    try:
+        return json.dumps(row, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise DataError(
+            f"row {index + 1} cannot be written as JSON: {error}; leave such values out", index
+        ) from error
 
 
 def _json(path: Path, file: IO[bytes] | gzip.GzipFile) -> Iterator[dict[str, Any]]:
@@ -77,7 +94,7 @@ def _json(path: Path, file: IO[bytes] | gzip.GzipFile) -> Iterator[dict[str, Any
     if first.lstrip(b"\xef\xbb\xbf \t").startswith(b"["):
         try:
             rows = json.loads((first + file.read()).decode("utf-8-sig"))
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise DataError(f"{path} begins like a JSON list but is none: {error}") from error
         for number, row in enumerate(rows, 1):
             yield _checked(path, number, row)
@@ -102,9 +119,14 @@ def _parquet(path: Path) -> Iterator[dict[str, Any]]:
         raise ImportError(
             f"{path} is a parquet file, which needs pyarrow: pip install 'assay[parquet]'"
         ) from error
-    with pq.ParquetFile(path) as file:
-        for batch in file.iter_batches(batch_size=256):
-            yield from batch.to_pylist()
+    from pyarrow import ArrowException
+
+    try:
+        with pq.ParquetFile(path) as file:
+            for batch in file.iter_batches(batch_size=256):
+                yield from batch.to_pylist()
+    except (ArrowException, OSError) as error:
+        raise DataError(f"{path} is damaged: {error}; fetch it again") from error
 
 
 def _checked(path: Path, number: int, row: object) -> dict[str, Any]:

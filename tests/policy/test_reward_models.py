@@ -423,6 +423,22 @@ def test_margins_come_from_the_rows(tokenizer: Any) -> None:
     ]
     rows = list(pointwise_rows(data, tokenizer, 256, margin=True))
     assert [row["margin"] for row in rows] == [0.5, 1.5, 0.0]
+    for evidence in ({"margin": math.nan}, {"score_chosen": "high", "score_rejected": 1}):
+        bad = [Preference.of("q", "x", "y", 1.0, evidence=evidence)]
+        with pytest.raises(DataError, match="must be a finite number, got .*margin = false"):
+            list(pointwise_rows(bad, tokenizer, 256, margin=True))
+
+
+def test_scores_of_a_diverged_model_are_no_metrics() -> None:
+    from types import SimpleNamespace
+
+    from assay.policy.reward_model_evaluation import evaluate_held_out
+
+    found = SimpleNamespace(predictions=np.array([[1.0, 0.0], [math.nan, 0.0]]))
+    trainer = SimpleNamespace(predict=lambda _: found, eval_dataset=None)
+    for pairwise in (True, False):
+        with pytest.raises(DataError, match="1 of 2 held-out pairs .*diverged"):
+            evaluate_held_out(trainer, preferences(2), pairwise=pairwise)
 
 
 def test_the_split_is_clean_and_says_what_it_left_out(tmp_path: Path) -> None:

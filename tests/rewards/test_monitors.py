@@ -148,6 +148,16 @@ def test_ranks_are_averaged(tmp_path: Path) -> None:
         read_monitor(tmp_path / "bad.jsonl")
 
 
+def test_a_line_torn_by_a_kill_is_passed_over(tmp_path: Path) -> None:
+    path = tmp_path / "m.jsonl"
+    append(str(path), {"rows": 2.0, "mean": 1.0})
+    with path.open("a") as file:
+        file.write('{"rows": 2.0, "me')
+    assert read_monitor(path).series["mean"] == [1.0]
+    append(str(path), {"rows": 2.0, "mean": 5.0})  # the run goes on
+    assert read_monitor(path).series["mean"] == [1.0, 5.0]
+
+
 def test_in_grpo(tmp_path: Path) -> None:
     pytest.importorskip("trl")
     from assay.rewards import Length

@@ -186,6 +186,17 @@ def test_an_unreadable_body_is_asked_for_again(server: Server, body: bytes) -> N
         RemotePointwiseModel(server.url, retries=0).values(samples()[:1])
 
 
+def test_one_failed_request_takes_only_its_own_rows(server: Server) -> None:
+    """Without a tokenizer each sample is a request; the first answered one has no score."""
+    model = RemotePointwiseModel(server.url, retries=0, concurrency=1)
+    good = model.values(samples())
+    server.canned = [b'{"data": [{"index": 0, "probs": [NaN]}]}']
+    scores = PointwiseReward(model).evaluate(samples())
+    assert [score.status for score in scores] == ["failed"] + ["scored"] * (len(good) - 1)
+    assert scores[0].value is None and "no finite number" in scores[0].note
+    assert [score.value for score in scores[1:]] == [value.value for value in good[1:]]
+
+
 def test_a_dead_server_is_a_failure_of_ours() -> None:
     reward = PointwiseReward(RemotePointwiseModel("http://127.0.0.1:9", retries=1, timeout_s=2))
     scores = reward.evaluate(samples())

@@ -184,6 +184,49 @@ def test_votes_are_checked(tmp_path: Path) -> None:
         read(tmp_path, row)
     with pytest.raises(DataError, match=r"annotator1 must be one of \{0 \(tie\), 1, 2\}, got 3"):
         read(tmp_path, {**row, "annotator1": 3})
+    for odd in ([1], {}, "1"):
+        with pytest.raises(DataError, match="annotator1 must be one of"):
+            read(tmp_path, {**row, "annotator1": odd})
+    # A table writes NaN where an annotator said nothing.
+    (one,) = read(tmp_path, {**row, "annotator1": 1, "annotator2": float("nan")})
+    assert one.votes == (1.0,)
+
+
+@pytest.mark.parametrize(
+    ("odd", "message"),
+    [
+        ({"votes": 3}, "votes must be a list of numbers, got 3"),
+        ({"evidence": "x"}, "evidence must be an object, got 'x'"),
+        ({"columns": [1]}, r"columns must be an object, got \[1\]"),
+        ({"label": 1.2}, r"label must lie in \[0, 1\]"),
+        ({"label": float("nan")}, "label must be a finite number"),
+    ],
+)
+def test_wrong_types_are_named(tmp_path: Path, odd: dict[str, Any], message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        read(tmp_path, {"prompt": "q", "a": "x", "b": "y", "label": 1.0} | odd)
+
+
+def test_damaged_files_say_so(tmp_path: Path) -> None:
+    for name, data in (("x.parquet", b"PAR1junk"), ("x.json", b"[" * 100_000)):
+        (tmp_path / name).write_bytes(data)
+        with pytest.raises(DataError, match="is damaged|is none"):
+            list(load_preferences(tmp_path / name))
+
+
+def test_what_json_cannot_hold_leaves_no_half_file(tmp_path: Path) -> None:
+    bad = Preference.of("q", "x", "y", 1.0, evidence={"score": float("nan")})
+    with pytest.raises(DataError, match="row 2 cannot be written as JSON.*leave such values out"):
+        write_preferences(tmp_path / "out.jsonl", [Preference.of("q", "x", "y", 1.0), bad])
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_prompts_without_words_and_without_spaces() -> None:
+    assert leaks(["\u2211 \u222b = ?"], ["\u00b1 !"]) == []  # two formulas are not one
+    # One of 25 signs more: 20 of 21 five-sign shingles are shared.
+    asked = "".join(chr(0x4E00 + i) for i in range(24))
+    (leak,) = leaks([asked + chr(0x5E00)], [asked])
+    assert leak.kind == "near" and leak.overlap == pytest.approx(20 / 21)
 
 
 @pytest.mark.parametrize(
