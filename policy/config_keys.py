@@ -77,14 +77,17 @@ def trl_arguments(
         names: Keys that only this library sets, and the setting of ours that sets them.
 
     Raises:
-        ConfigError: An unknown key, one that has a setting of its own, or a value that is no number
-            where one is needed.
+        ConfigError: An unknown key, one that has a setting of its own, a value that is no number
+            where one is needed, or settings that TRL refuses together.
     """
     require_trl_keys(kind, table)
     for key in table:
         if key in names:
             raise ConfigError(f"[trl] must not set {key!r}; set {names[key]!r} beside the table")
-    return kind(**(dict(own) | dict(table)))
+    try:
+        return kind(**(dict(own) | dict(table)))
+    except (ValueError, TypeError) as error:
+        raise ConfigError(f"trl.{kind.__name__} refuses the settings: {error}") from error
 
 
 def require_trl_keys(kind: type, table: Mapping[str, Any], what: str = "[trl]") -> None:

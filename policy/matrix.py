@@ -31,7 +31,8 @@ def evaluate_policy(
     """Sample, score and summarise one checkpoint on one set; what is done is read, not repeated.
 
     Done is what was asked in the same way: a set whose decoding or reward changed is sampled or
-    scored again for every checkpoint, so that a column never mixes two of them. A set whose reward model the run has not trained yet is left out.
+    scored again for every checkpoint, so that a column never mixes two of them. A set whose reward
+    model the run has not trained yet is left out.
 
     Args:
         recipe: The run's recipe.

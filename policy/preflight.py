@@ -6,16 +6,16 @@ A stage that cannot be set up would otherwise be noticed after all the stages be
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 from assay.errors import ConfigError
 from assay.loading import load_reward
-from assay.policy.config_keys import require_known, require_trl_keys
+from assay.policy.config_keys import require_trl_keys
 from assay.policy.data.sources import as_sources
 from assay.policy.launch.files import launch_file
 from assay.policy.recipe import Recipe, StageSpec
+from assay.policy.stages.models import require_lora_keys
 from assay.policy.stages.registry import Family
 
 #: The configuration class of TRL that a stage's `[trl]` goes to.
@@ -60,9 +60,7 @@ def _require_stage(recipe: Recipe, stage: StageSpec) -> None:
     config = recipe.config(stage)
     require_trl_keys(getattr(trl, _TRL[stage.kind.family]), config.trl)
     if config.lora is not None:
-        from peft import LoraConfig
-
-        require_known("lora", config.lora, [f.name for f in fields(LoraConfig)])
+        require_lora_keys(config.lora)
     if stage.launch:
         launch_file(stage.launch)
     _require_files(recipe, _files(config))

@@ -56,7 +56,7 @@ def losses_of_row(row: Mapping[str, Any]) -> tuple[int, ...]:
     flags = []
     for message in _messages(row):
         if message.get("role") == "assistant":
-            flags.append(_flag(message))
+            flags.append(loss_flag(message))
     return tuple(flags)
 
 
@@ -241,7 +241,12 @@ def _check_form(form: str) -> None:
         raise ConfigError(f"form must be one of {', '.join(FORMS)}, got {form!r:.60}")
 
 
-def _flag(message: Mapping[str, Any]) -> int:
+def loss_flag(message: Mapping[str, Any]) -> int:
+    """The `loss` of a message; 1 where it does not say.
+
+    Raises:
+        DataError: It is neither 0 nor 1.
+    """
     value = message.get("loss", 1)
     value = 1 if value is None else value
     if value not in (0, 1):

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 from assay.policy.chat import install_template
+from assay.policy.config_keys import require_known
+from assay.policy.config_types import require_types
 
 
 def load_tokenizer(model: str, chat_template: str | None = None, **settings: Any) -> Any:
@@ -42,13 +45,30 @@ def load_policy(
 
 
 def lora_config(lora: Mapping[str, Any] | None) -> Any:
-    """Settings of LoRA for the trainer, or None for full training."""
+    """Settings of LoRA for the trainer, or None for full training.
+
+    Raises:
+        ConfigError: An unknown setting, or one of another type.
+    """
     if lora is None:
         return None
     from peft import LoraConfig
 
+    require_lora_keys(lora)
     defaults = {"task_type": "CAUSAL_LM", "target_modules": "all-linear"}
     return LoraConfig(**(defaults | dict(lora)))
+
+
+def require_lora_keys(lora: Mapping[str, Any]) -> None:
+    """Refuse settings that peft's LoraConfig has not, and text where it wants a number.
+
+    Raises:
+        ConfigError: There is one.
+    """
+    from peft import LoraConfig
+
+    require_known("lora", lora, [f.name for f in fields(LoraConfig)])
+    require_types("lora", LoraConfig, lora, numbers_only=True)
 
 
 def save_policy(

@@ -71,7 +71,12 @@ def prompt_rows(
                     f"source {name!r}: columns {taken} have names that the trainer fills itself; "
                     "rename them"
                 )
-            messages = [chat_message(m) for m in as_messages(row["prompt"], role="user")]
+            try:
+                messages = [chat_message(m) for m in as_messages(row["prompt"], role="user")]
+            except DataError as error:
+                raise DataError(
+                    f"source {name!r}, row {number}, prompt: {error}", number - 1
+                ) from error
             prompt = with_system(messages, config.system_prompt)
             uid = row.get("uid")
             rows.append(

@@ -15,6 +15,7 @@ from typing import Any
 from assay.errors import DataError
 from assay.messages import as_messages
 from assay.policy.chat import with_system
+from assay.policy.data.supervised import loss_flag
 from assay.rewards.chat_text import chat_message, tools_of
 
 #: Label of a token that is not trained on.
@@ -73,7 +74,12 @@ class SftRenderer:
         Raises:
             DataError: A row without a conversation.
         """
-        messages, trained = _conversation(row, number)
+        try:
+            messages, trained = _conversation(row, number)
+        except DataError as error:
+            if number and f"row {number} " not in str(error):
+                raise DataError(f"row {number}: {error}", number - 1) from error
+            raise
         shift = len(messages)
         messages = with_system(messages, self.system_prompt)
         shift = len(messages) - shift
@@ -168,7 +174,7 @@ def _conversation(row: Mapping[str, Any], number: int) -> tuple[list[dict[str, A
     for index, item in enumerate(given):
         message = chat_message(as_messages(item, role="user")[0])
         messages.append(message)
-        loss = item.get("loss", 1) if isinstance(item, Mapping) else 1
-        if message["role"] == "assistant" and index >= first and loss not in (0, False):
+        counts = loss_flag(item) if isinstance(item, Mapping) else 1
+        if message["role"] == "assistant" and index >= first and counts:
             trained.append(index)
     return messages, trained

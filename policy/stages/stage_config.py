@@ -14,6 +14,7 @@ from assay.fingerprint import fingerprint_of
 from assay.policy.checkpoints import write_json_file
 from assay.policy.config_keys import from_table
 from assay.policy.data.sources import Source, as_sources
+from assay.settings import whole
 
 #: What a finished stage leaves in its output folder.
 RESULT_FILE = "stage.json"
@@ -66,6 +67,9 @@ class StageConfig:
         object.__setattr__(self, "data", as_sources(self.data))
         if not self.data:
             raise ConfigError(f"{type(self).__name__} needs data; give a file, or sources")
+        whole("seed", self.seed, 0)
+        if self.limit is not None:
+            whole("limit", self.limit, 1)
         for key, own in self.OWN.items():
             if key in self.trl:
                 raise ConfigError(f"[trl] must not set {key!r}; set {own!r} beside the table")

@@ -104,3 +104,10 @@ def test_system_prompt_and_tools(tokenizer: Any) -> None:
 def test_rows_without_a_conversation(tokenizer: Any) -> None:
     with pytest.raises(DataError, match="row 3 has neither messages nor prompt"):
         SftRenderer(tokenizer, 50)({"text": "x"}, 3)
+
+
+@pytest.mark.parametrize("loss", ["0", 0.5, 2])
+def test_a_loss_that_is_neither_0_nor_1_is_refused(tokenizer: Any, loss: object) -> None:
+    row = {"messages": [turn("user", "Tea?"), turn("assistant", "Yes.", loss=loss)]}
+    with pytest.raises(DataError, match=r"row 3: .*loss"):
+        SftRenderer(tokenizer, 200)(row, 3)
