@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 from assay.judge import Estimate
 from assay.judges.complexity import ComplexityJudge, Program
 from assay.judges.complexity.learned import LearnedEstimator
 from assay.judges.complexity.static import StaticEstimator
 from assay.policy.stages.rl_rewards import code_reward
+from assay.rewards import WeightedSum
 
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 
@@ -60,7 +62,15 @@ def _depth(node: ast.AST) -> int:
     return inside + int(own)
 
 
+def _judged_by(estimator: Any) -> WeightedSum:
+    """The code reward with one estimator, which no reference solution answers in place of."""
+    reward = code_reward(time=True, judge=ComplexityJudge((estimator,)))
+    term = reward.terms["time"]
+    alone = replace(term, reward=replace(term.reward, solution_column=""))  # type: ignore[type-var]
+    return replace(reward, terms=dict(reward.terms) | {"time": alone})
+
+
 #: R_time by the heuristic, by the static estimator, and by the trained classifier over it.
-heuristic = code_reward(time=True, judge=ComplexityJudge((LoopDepth(),)))
-static = code_reward(time=True, judge=ComplexityJudge((StaticEstimator(),)))
-learned = code_reward(time=True, judge=ComplexityJudge((LearnedEstimator.shipped(),)))
+heuristic = _judged_by(LoopDepth())
+static = _judged_by(StaticEstimator())
+learned = _judged_by(LearnedEstimator.shipped())

@@ -22,6 +22,7 @@ def test_the_judges_disagree_where_the_heuristic_is_wrong() -> None:
     row = {
         "tests": [{"stdin": "8\n", "expected": "1\n"}],
         "optimal_complexity": "log n",
+        "optimal_solution": code,  # a reference solution would settle it for both
         "uid": "halve",
     }
     sample = Sample.of("Halve it.", f"```python\n{code}\n```", row)
