@@ -103,6 +103,10 @@ def test_text_is_text(page: Any, url: str) -> None:
     assert "<b onmouseover=1>note</b>" in page.inner_text("#results")
     assert page.title() == "assay"
     assert page.evaluate("document.querySelectorAll('#results b, #results img').length") == 0
+    # Were a text taken for markup after all, the page's policy runs no script but its own.
+    page.evaluate("text => { document.getElementById('results').innerHTML = text }", evil)
+    page.wait_for_timeout(200)
+    assert page.title() == "assay" and any("Content Security" in said for said in page.problems)
 
 
 @needs_chromium
