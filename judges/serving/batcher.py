@@ -25,7 +25,7 @@ Work: TypeAlias = Callable[[list[list[Any]]], list[Any]]
 WAIT_SHARE = 0.1
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)  # a request is itself: the queue must not compare what it holds
 class _Request:
     items: list[Any]
     cost: int

@@ -134,6 +134,33 @@ def test_a_request_whose_client_left_is_not_started() -> None:
     run(go())
 
 
+class Incomparable:
+    def __eq__(self, other: object) -> bool:
+        raise AssertionError("the queue looked into a request")
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __mul__(self, number: int) -> int:
+        return number
+
+
+def test_a_request_is_taken_out_without_a_look_at_what_it_holds() -> None:
+    async def go() -> None:
+        work = Work()
+        batcher = Batcher("x", [work], Batching())
+        first = await first_waits(batcher, work)
+        stays, gone = (asyncio.create_task(batcher.submit([Incomparable()], 1)) for _ in range(2))
+        await asyncio.sleep(0)
+        gone.cancel()
+        await asyncio.sleep(0)
+        assert batcher.waiting == 1
+        work.gate.set()
+        assert await stays == [2]
+        await first
+
+    run(go())
+
+
 def test_a_client_that_leaves_midway_disturbs_nobody() -> None:
     async def go() -> None:
         work = Work()
