@@ -26,6 +26,8 @@ from assay.policy.run_folder import RunFolder
 from assay.policy.run_lock import locked
 from assay.policy.stages.stage_config import RESULT_FILE
 
+#: Settings of a stage, in its folder; `config.json` there is the model's.
+SETTINGS_FILE = "settings.json"
 #: Where `prepare` writes, and the file that says it is done.
 PREPARED, PREPARED_FILE = "prepared", "prepared.json"
 
@@ -114,7 +116,7 @@ class Pipeline:
         if self.accept_changes:
             _set_aside(out, config)
         out.mkdir(parents=True, exist_ok=True)
-        write_json_file(out / "config.json", config.to_json())
+        write_json_file(out / SETTINGS_FILE, config.to_json())
         before = folder.state().get(stage.name, {})
         tries, spent = before.get("tries", 0) + 1, before.get("seconds", 0.0)
         running = {"status": "running", "tries": tries, "began": time.time()}
@@ -123,7 +125,7 @@ class Pipeline:
         start = time.monotonic()
         try:
             if stage.launch:
-                launch(stage, out / "config.json", lock)
+                launch(stage, out / SETTINGS_FILE, lock)
             else:
                 stage.kind.run(config)
                 _free_memory()
@@ -204,7 +206,7 @@ def launch(stage: StageSpec, config: Path, lock: int) -> None:
 
 def _set_aside(out: Path, config: Any) -> None:
     """Move away what an earlier configuration left, so that the stage begins again."""
-    file = out / "config.json"
+    file = out / SETTINGS_FILE
     if not file.is_file() or json.loads(file.read_text()) == config.to_json():
         return
     number = 1

@@ -27,11 +27,12 @@ from pathlib import Path
 from typing import Any
 
 from assay.errors import ConfigError
-from assay.policy.config_keys import from_table, require_known
+from assay.policy.config_keys import from_table, require_known, require_table
 from assay.policy.recipe_keys import set_key
 from assay.policy.rollouts import Decoding
 from assay.policy.stages.registry import StageKind, stage_kind
 from assay.sandbox import Limits
+from assay.settings import whole
 
 #: Keys of a stage in a recipe that are the recipe's, not the stage's.
 _OF_RECIPE = ("name", "stage", "launch", "processes", "plan")
@@ -246,13 +247,20 @@ def recipe_of(table: Mapping[str, Any], source: str = "") -> Recipe:
         if key not in table:
             raise ConfigError(f"{what} needs {key!r}")
     settings = {k: v for k, v in copy.deepcopy(dict(table)).items() if k != "defaults"}
+    for key in ("stages", "evaluations"):
+        _require_tables(f"{what}: {key}", settings.get(key, ()))
+    if not settings["stages"]:
+        raise ConfigError(f"{what}: stages is empty; give at least one [[stages]]")
     settings.setdefault("output_dir", f"runs/{table['name']}")
     model = settings["model"]
     settings["model"] = (
         ModelSpec(model) if isinstance(model, str) else from_table(ModelSpec, model, "[model]")
     )
     defaults = table.get("defaults", {})
+    require_table(f"{what}, [defaults]", defaults)
     require_known(f"{what}, [defaults]", defaults, ("all", "sft", "rl", "rm", "judge"))
+    for key, shared in defaults.items():
+        require_table(f"{what}, [defaults.{key}]", shared)
     settings["stages"] = tuple(_stage(item, defaults, what) for item in settings["stages"])
     settings["evaluations"] = tuple(
         from_table(EvaluationSpec, item, f"{what}, [[evaluations]]")
@@ -267,6 +275,13 @@ def recipe_of(table: Mapping[str, Any], source: str = "") -> Recipe:
     for evaluation in recipe.evaluations:
         recipe.resolve(evaluation.reward_model)
     return recipe
+
+
+def _require_tables(what: str, given: object) -> None:
+    if not isinstance(given, list | tuple):
+        raise ConfigError(f"{what} must be a list of tables, got {given!r:.80}")
+    for item in given:
+        require_table(f"each of {what}", item)
 
 
 def recipe_names() -> list[str]:
@@ -313,14 +328,11 @@ def _stage(item: Mapping[str, Any], defaults: Mapping[str, Any], what: str) -> S
     for key in defaults.get("all", {}):
         if key not in known and key not in item:
             del settings[key]  # what all stages share, those that know it
-    return StageSpec(
-        name,
-        kind,
-        settings,
-        str(item.get("launch", "")),
-        item.get("processes"),
-        item.get("plan", {}),
-    )
+    processes, plan = item.get("processes"), item.get("plan", {})
+    if processes is not None:
+        whole(f"{what}, stage {name!r}: processes", processes, 1)
+    require_table(f"{what}, stage {name!r}: plan", plan)
+    return StageSpec(name, kind, settings, str(item.get("launch", "")), processes, plan)
 
 
 def _merged(tables: Iterable[Mapping[str, Any]]) -> dict[str, Any]:

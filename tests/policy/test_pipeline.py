@@ -123,7 +123,10 @@ def test_a_run_and_what_it_leaves(tmp_path: Path) -> None:
     assert about["recipe"]["stages"][0]["name"] == "sft"
     assert about["versions"]["trl"]
     assert RunFolder(run).state()["sft"]["status"] == "done"
-    log = read_log(recipe.folder(recipe.stage("rl")))
+    folder = recipe.folder(recipe.stage("rl"))
+    settings = json.loads((folder / "settings.json").read_text())
+    assert settings == recipe.config(recipe.stage("rl")).to_json()  # beside the model's config.json
+    log = read_log(folder)
     assert [entry["step"] for entry in log if "reward" in entry] == [1, 2]
     assert any("time/rewards_s" in entry for entry in log)
     matrix = read_matrix(run)

@@ -97,6 +97,19 @@ def test_defaults_by_family_and_for_all() -> None:
             {"evaluations": [{"name": "e", "data": "x", "code": "tests"}]},
             "'correctness' or 'complexity', got 'tests'",
         ),
+        ({"stages": 3}, "stages must be a list of tables, got 3"),
+        ({"stages": ["sft"]}, "each of the recipe: stages must be a table"),
+        ({"stages": []}, "stages is empty"),
+        ({"evaluations": {"name": "e"}}, "evaluations must be a list of tables"),
+        ({"defaults": {"rl": 3}}, r"\[defaults.rl\] must be a table"),
+        (
+            {"stages": [{"name": "a", "stage": "sft", "data": "x", "processes": "four"}]},
+            "stage 'a': processes must be",
+        ),
+        (
+            {"stages": [{"name": "a", "stage": "sft", "data": "x", "plan": 1}]},
+            "stage 'a': plan must be a table",
+        ),
     ],
 )
 def test_what_is_refused(change: dict[str, Any], message: str) -> None:
