@@ -140,6 +140,7 @@ def kept_rollouts(
 
     Args:
         folder: Holds `rollouts.jsonl`, `scores.jsonl` and `rollouts.json` with what made them.
+            Groups with a failed score are scored again: what broke may be mended.
         model: Called without arguments for the model, only if there is something to generate.
         tokenizer: Its tokenizer.
         rows: Problems.
@@ -184,30 +185,33 @@ def kept_samples(
     sampled_mark = fingerprint_of((checkpoint, decoding, plain))
     mark = fingerprint_of((sampled_mark, reward.fingerprint()))
     files = (folder / "rollouts.jsonl", folder / "scores.jsonl", folder / "rollouts.json")
-    about: dict[str, Any] = {}
-    if files[2].is_file():
-        about = dict(json.loads(files[2].read_text(encoding="utf-8")))
-    sampled = about.get("sampled") == sampled_mark
-    if sampled and about.get("mark") == mark:
-        return list(read_rows(files[0])), list(read_rows(files[1]))
+    about = _about(files[2])
+    sampled = about.get("sampled") == sampled_mark and files[0].is_file()
+    earlier: list[dict[str, Any]] = []
+    if sampled and about.get("mark") == mark and files[1].is_file():
+        earlier = list(read_rows(files[1]))
+        if all(score["status"] != "failed" for score in earlier):
+            return list(read_rows(files[0])), earlier
     start = time.monotonic()
+    # What was told of the files until now is taken back before they change: a kill in between
+    # must not leave rollouts of one policy, or scores of one reward, under another's mark.
     if sampled:
         rollouts = list(read_rows(files[0]))
+        about.pop("mark", None)
+        write_json_file(files[2], about)
     else:
         rollouts = [row | {"id": number} for number, row in enumerate(make(), start=1)]
+        files[2].unlink(missing_ok=True)
         write_rows(files[0], rollouts)
         about = {
             "sampled": sampled_mark,
             "decoding": vars(decoding),
-            "tokens": sum(map(token_count, rollouts)),
+            "tokens": sum(token_count(row) or 0 for row in rollouts),
             "generation_s": round(time.monotonic() - start, 3),
         }
         write_json_file(files[2], about)
     made = time.monotonic()
-    scores = [
-        {"id": row["id"], **score.to_json()}
-        for row, score in zip(rollouts, score_rollouts(reward, rollouts), strict=True)
-    ]
+    scores = _scored(reward, rollouts, earlier)
     write_rows(files[1], scores)
     write_json_file(
         files[2], about | {"mark": mark, "scoring_s": round(time.monotonic() - made, 3)}
@@ -217,14 +221,35 @@ def kept_samples(
 
 def weights_mark(model: str | Path) -> str:
     """What a checkpoint is known by: its name, and where it is a folder its weights' content."""
-    files = sorted(Path(model).glob("*.safetensors"))
-    return fingerprint_of([str(model) if not files else "", *files])
+    files = sorted(path for form in _WEIGHTS for path in Path(model).glob(form))
+    if not files:
+        return fingerprint_of([str(model)])
+    read = [Path(model) / name for name in _READ_WITH_WEIGHTS]
+    return fingerprint_of(["", *files, *(path for path in read if path.is_file())])
 
 
-def token_count(row: Mapping[str, Any]) -> int:
-    """Tokens of a rollout's completion; a served policy tells their number, not their ids."""
+#: Files of weights, and others that change what a checkpoint of the same weights writes.
+_WEIGHTS = ("*.safetensors", "*.bin", "*.pt", "*.pth")
+_READ_WITH_WEIGHTS = (
+    "config.json",
+    "generation_config.json",
+    "adapter_config.json",
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "chat_template.jinja",
+)
+
+
+def token_count(row: Mapping[str, Any]) -> int | None:
+    """Tokens of a rollout's completion, None where nobody counted them.
+
+    A served policy tells their number, not their ids.
+    """
     ids = row.get("completion_ids")
-    return int(row.get("tokens") or 0) if ids is None else len(ids)
+    if ids is not None:
+        return len(ids)
+    told = row.get("tokens")
+    return None if told is None else int(told)
 
 
 def summarise(
@@ -242,13 +267,38 @@ def summarise(
         "scored": float(len(values)),
         "truncated": sum(bool(row["truncated"]) for row in rows) / max(1, len(rows)),
         "repetition": 0.0 - sum(repetition) / max(1, len(rows)),  # never -0.0
-        "tokens": sum(map(token_count, rows)) / max(1, len(rows)),
+        "tokens": sum(token_count(row) or 0 for row in rows) / max(1, len(rows)),
     }
     if values:
         summary["reward"] = sum(values) / len(values)
     if passed:
         summary["passed"] = sum(map(bool, passed)) / len(passed)
     return summary
+
+
+def _about(file: Path) -> dict[str, Any]:
+    """What made the rollouts beside it; nothing where that is missing or damaged."""
+    try:
+        found = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _scored(
+    reward: Reward, rollouts: Sequence[Mapping[str, Any]], earlier: Sequence[dict[str, Any]]
+) -> list[dict[str, Any]]:
+    """Score rows; of earlier ones only the groups with a failed score are asked for again."""
+    known = {score["id"]: score for score in earlier}
+    again = {
+        row.get("uid")
+        for row in rollouts
+        if known.get(row["id"], {"status": "failed"})["status"] == "failed"
+    }
+    asked = [row for row in rollouts if row.get("uid") in again]
+    for row, score in zip(asked, score_rollouts(reward, asked), strict=True):
+        known[row["id"]] = {"id": row["id"], **score.to_json()}
+    return [known[row["id"]] for row in rollouts]
 
 
 def _sample(row: Mapping[str, Any]) -> Sample:

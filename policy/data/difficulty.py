@@ -20,6 +20,8 @@ from typing import Any
 
 from assay.errors import ConfigError, DataError
 from assay.policy.data.row_files import read_rows, write_rows
+from assay.score import STATUSES
+from assay.settings import whole
 
 #: Whether a score (a row of `assay score`) meets a criterion; None where that is not known.
 Criterion = Callable[[Mapping[str, Any]], bool | None]
@@ -38,7 +40,8 @@ class Solved:
     def __call__(self, score: Mapping[str, Any]) -> bool | None:
         """Read the part's `passed`; a gated part was not reached, so it is not solved."""
         found = part_of(score, self.part) or score
-        if found["status"] in ("gated", "skipped"):
+        _require_score(found)
+        if found["status"] == "gated":
             return False
         if found["status"] != "scored":
             return None
@@ -66,15 +69,16 @@ class MeetsBound:
             return solved
         found = part_of(score, self.part)
         if found is None:
+            parts = sorted(score.get("parts") or ())
             raise DataError(
-                f"the scores have no part {self.part!r}, only {sorted(score['parts'])}; score the "
+                f"the scores have no part {self.part!r}, only {parts}; score the "
                 "rollouts with a reward that has it, or name another part"
             )
+        _require_score(found)
         if found["status"] == "gated":
             return False if self.require_correct else None
-        if found["status"] != "scored":
-            return None
-        return bool(found.get("passed"))
+        passed = found.get("passed")
+        return None if found["status"] != "scored" or passed is None else bool(passed)
 
 
 @dataclass(frozen=True)
@@ -108,7 +112,9 @@ class DifficultyFilter:
     high: int = 5
 
     def __post_init__(self) -> None:
-        if not 0 <= self.low <= self.high <= self.n or self.n < 1:
+        for name in ("n", "low", "high"):
+            whole(f"DifficultyFilter.{name}", getattr(self, name), 1 if name == "n" else 0)
+        if not 0 <= self.low <= self.high <= self.n:
             raise ConfigError(
                 "DifficultyFilter needs 0 <= low <= high <= n and n >= 1, got "
                 f"low={self.low}, high={self.high}, n={self.n}"
@@ -118,7 +124,8 @@ class DifficultyFilter:
         """Decide each group.
 
         Raises:
-            DataError: A group has more than n rollouts.
+            DataError: A group has more than n rollouts, or a criterion says neither true, false nor
+                none.
         """
         result = Filtered()
         for name, scores in groups.items():
@@ -127,7 +134,7 @@ class DifficultyFilter:
             if len(scores) < self.n:
                 result.counts["incomplete"] += 1
                 continue
-            met = [self.criterion(score) for score in scores]
+            met = [_verdict(self.criterion(score)) for score in scores]
             least = sum(value is True for value in met)
             most = least + sum(value is None for value in met)
             result.solved[name] = (least, most)
@@ -159,7 +166,8 @@ def filter_files(
     Raises:
         DataError: A rollout without `uid`, or files that do not belong together.
     """
-    found = {row["id"]: row for row in read_rows(scores)}
+    found = _by_id(scores)
+    seen: set[object] = set()
     groups: dict[str, list[Mapping[str, Any]]] = {}
     problems: dict[str, dict[str, Any]] = {}
     unscored = 0
@@ -167,8 +175,15 @@ def filter_files(
         if row.get("uid") is None:
             raise DataError(f"{rollouts}, row {number} has no `uid`; give each problem its own")
         uid = str(row["uid"])
+        name = _id_of(row.get("id", number), rollouts, number)
+        if name in seen:
+            raise DataError(
+                f"{rollouts}, row {number}: another rollout has the id {name!r} too, so their "
+                "scores cannot be told apart; give each its own id, or none, and score them again"
+            )
+        seen.add(name)
         problems.setdefault(uid, {k: v for k, v in row.items() if k not in _ROLLOUT_COLUMNS})
-        score = found.get(row.get("id", number))
+        score = found.get(name)
         if score is None:
             unscored += 1
         else:
@@ -192,9 +207,50 @@ _ROLLOUT_COLUMNS = frozenset({"id", "completion", "completion_ids", "truncated"}
 
 def part_of(score: Mapping[str, Any], path: str) -> Mapping[str, Any] | None:
     """The part at `path` ("code/tests") of a score row, or None."""
-    found: Mapping[str, Any] | None = score
+    found: Any = score
     for name in path.split("/"):
-        found = (found or {}).get("parts", {}).get(name)
-        if found is None:
+        parts = found.get("parts")
+        found = parts.get(name) if isinstance(parts, Mapping) else None
+        if not isinstance(found, Mapping):
             return None
+    return found  # type: ignore[no-any-return]
+
+
+def _require_score(row: Mapping[str, Any]) -> None:
+    if row.get("status") not in STATUSES:
+        raise DataError(
+            f"a score has a `status` that is one of {STATUSES}, got {row.get('status')!r} among "
+            f"{sorted(row)}; give what `assay score` wrote"
+        )
+
+
+def _verdict(value: object) -> bool | None:
+    """What a criterion said; numpy's truth values count, numbers do not: 0.5 is neither."""
+    if value is None or isinstance(value, bool):
+        return value
+    if type(value).__name__ in {"bool", "bool_"}:
+        return bool(value)
+    raise DataError(f"a criterion must say True, False or None of a score, got {value!r:.80}")
+
+
+def _id_of(value: object, file: str | Path, number: int) -> object:
+    if not isinstance(value, str | int):
+        raise DataError(f"{file}, row {number}: an id is text or a whole number, got {value!r:.80}")
+    return value
+
+
+def _by_id(file: str | Path) -> dict[object, dict[str, Any]]:
+    """Score rows by id.
+
+    Raises:
+        DataError: A row without id, or an id that stands twice.
+    """
+    found: dict[object, dict[str, Any]] = {}
+    for number, row in enumerate(read_rows(file), start=1):
+        name = _id_of(row.get("id"), file, number)
+        if name in found:
+            raise DataError(
+                f"{file}, row {number}: the id {name!r} stands twice; give the scores of one run"
+            )
+        found[name] = row
     return found

@@ -29,9 +29,11 @@ def shares_of(weights: Mapping[str, float]) -> dict[str, float]:
     >>> round(shares_of(PUBLISHED_MIX)["code"], 6)
     0.272727
     """
-    total = math.fsum(weights.values())
-    if not weights or total <= 0 or any(weight <= 0 for weight in weights.values()):
+    for name, weight in weights.items():
+        real(f"weight of {name!r}", weight)
+    if not weights or any(weight <= 0 for weight in weights.values()):
         raise ConfigError(f"weights must be > 0, got {dict(weights)}")
+    total = math.fsum(weights.values())
     return {name: weight / total for name, weight in weights.items()}
 
 
@@ -140,6 +142,8 @@ class Mixture:
 
     def __post_init__(self) -> None:
         shares_of(self.weights)
+        if not isinstance(self.seed, int):
+            raise ConfigError(f"Mixture.seed must be a whole number, got {self.seed!r:.80}")
         real("Mixture.tolerance", self.tolerance, 0, 1)
         real("Mixture.epochs", self.epochs, 1e-9)
         if self.tokens is not None:
@@ -209,14 +213,19 @@ class Mixture:
         return self.tokens
 
     def _check(self, mixed: Mixed) -> None:
+        longest = max(account.longest for account in mixed.accounts.values())
+        if self.tokens is not None and longest > self.tokens:
+            raise DataError(
+                f"{self.tokens} tokens are fewer than a single row has, {longest}; draw more "
+                "tokens, or lower the context"
+            )
         for name, account in mixed.accounts.items():
             off = abs(account.share - account.realised)
             if off > self.tolerance:
                 raise DataError(
                     f"source {name!r} has {account.realised:.2%} of the tokens and should have "
                     f"{account.share:.2%}: {mixed.tokens} tokens are too few for rows of up to "
-                    f"{max(a.longest for a in mixed.accounts.values())}; draw more tokens, or "
-                    "raise tolerance"
+                    f"{longest}; draw more tokens, or raise tolerance"
                 )
 
 

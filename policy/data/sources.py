@@ -20,6 +20,7 @@ from typing import Any, TypeVar
 from assay.errors import ConfigError, DataError
 from assay.policy.config_keys import from_table, require_known
 from assay.policy.data.row_files import read_rows
+from assay.settings import real
 
 Row = TypeVar("Row")
 
@@ -43,7 +44,9 @@ class Source:
         if not self.name:
             raise ConfigError(f"the source {self.path!r} needs a name")
         weight = self.weight
-        if weight is not None and not (math.isfinite(weight) and weight > 0):
+        if weight is not None:
+            real(f"weight of source {self.name!r}", weight)
+        if weight is not None and weight <= 0:
             raise ConfigError(f"source {self.name!r}: weight must be > 0, got {weight}")
 
 

@@ -76,7 +76,7 @@ def answer_figures(
     for place, row in enumerate(rollouts):
         groups.setdefault(str(row["uid"]), []).append(place)
     found.add("overlong", _means(groups, [float(bool(r["truncated"])) for r in rollouts]))
-    found.add("tokens", _means(groups, [float(token_count(r)) for r in rollouts]))
+    found.add("tokens", _means(groups, [_number(token_count(r)) for r in rollouts]))
     values = [score["value"] for score in scores]
     found.add("score", _means(groups, values))
     for path in _paths(scores):
@@ -224,5 +224,5 @@ def _passed(score: Mapping[str, Any], path: str) -> bool | None:
     return None if part["passed"] is None else bool(part["passed"])
 
 
-def _number(value: bool | None) -> float | None:
+def _number(value: int | None) -> float | None:
     return None if value is None else float(value)

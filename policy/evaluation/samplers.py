@@ -108,7 +108,7 @@ class ServedPolicy(Sampler):
             | {
                 "completion": [{"role": "assistant", "content": reply.text}],
                 "truncated": reply.finish_reason == "length",
-                "tokens": 0 if reply.usage is None else reply.usage.completion_tokens,
+                "tokens": None if reply.usage is None else reply.usage.completion_tokens,
             }
             for row, reply in zip(owners, replies, strict=True)
         ]

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from assay.cli_files import print_counts, write_json
-from assay.errors import ConfigError
+from assay.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
     from assay.policy.data.curriculum import Curriculum
-    from assay.policy.data.mixture import Mixture, RowTokens
+    from assay.policy.data.mixture import Mixed, Mixture, RowTokens
     from assay.policy.data.sources import Source
 
 #: Longest row where no context is given.
@@ -67,6 +67,7 @@ def mix(
     """Mix sources by their share of tokens, for one context or a curriculum of several."""
     from assay.policy.data.curriculum import Curriculum
     from assay.policy.data.mixture import PUBLISHED_MIX, Mixture
+    from assay.policy.data.row_files import write_rows
     from assay.policy.data.sources import read_sources
 
     sources = [_source(item) for item in source]
@@ -78,6 +79,12 @@ def mix(
         if bare := [one.name for one in sources if one.weight is None]:
             raise ConfigError(f"source {bare[0]!r} has no weight; give NAME=FILE,WEIGHT")
         weights = {one.name: float(one.weight or 0) for one in sources}
+    names = [one.name for one in sources]
+    if sorted(names) != sorted(weights):
+        raise ConfigError(
+            f"the mixture needs each of the sources {sorted(weights)} once, and --source names "
+            f"{names}; give the others too, or weights of your own"
+        )
     contexts = sorted(context or [])
     longest = contexts[-1] if contexts else _NO_LIMIT
     size = _size(tokenizer, token_column, chat_template, longest)
@@ -85,11 +92,24 @@ def mix(
     found = read_sources(sources)
     curriculum = Curriculum(contexts or [longest], rows)  # type: ignore[arg-type]
     report: dict[str, Any] = {}
+    mixtures: dict[Path, Mixed] = {}
     for name, part in _by_context(found, curriculum, size, report).items():
         file = output
         if len(contexts) > 1:
             file = output.with_name(f"{output.stem}-{name}{output.suffix}")
-        report[str(file)] = _write_mixture(file, mixture, part, size)
+            absent = sorted(weights.keys() - part.keys())
+            if not part:
+                report[str(file)] = {"rows": 0, "absent": absent}
+                continue
+        elif absent := sorted(weights.keys() - part.keys()):
+            raise DataError(
+                f"source {absent[0]!r}: none of its {len(found[absent[0]])} rows fits the context "
+                "and has anything to train on; raise --context, or leave the source out"
+            )
+        mixtures[file] = _mixed(mixture, part, size)
+        report[str(file)] = mixtures[file].to_json() | ({"absent": absent} if absent else {})
+    for file, mixed in mixtures.items():  # only when all of them could be drawn
+        write_rows(file, mixed.rows)
     print_counts(report)
     write_json(json_file, report)
 
@@ -192,18 +212,9 @@ def _by_context(
     return parts
 
 
-def _write_mixture(
-    file: Path, mixture: Mixture, part: Mapping[str, list[Any]], size: RowTokens
-) -> dict[str, Any]:
-    """A context's mixture; sources that have no row of its length are left out and named."""
+def _mixed(mixture: Mixture, part: Mapping[str, list[Any]], size: RowTokens) -> Mixed:
+    """A context's mixture; sources that have no row of its length are left out."""
     from dataclasses import replace
 
-    from assay.policy.data.row_files import write_rows
-
-    absent = sorted(mixture.weights.keys() - part.keys())
-    if not part:
-        return {"rows": 0, "absent": absent}
     weights = {name: weight for name, weight in mixture.weights.items() if name in part}
-    mixed = replace(mixture, weights=weights)(part, size)
-    write_rows(file, mixed.rows)
-    return mixed.to_json() | ({"absent": absent} if absent else {})
+    return replace(mixture, weights=weights)(part, size)

@@ -124,3 +124,44 @@ def test_the_command_takes_any_criterion(tmp_path: Path) -> None:
     assert "kept: 1" in done.output  # one of two rollouts is short
     wrong = CliRunner().invoke(app, [*arguments[:-1], "tests.policy.data.test_difficulty:SCORE"])
     assert isinstance(wrong.exception, ConfigError)
+
+
+def test_what_is_not_known_is_not_a_failure() -> None:
+    assert Solved()(score(None, "skipped")) is None  # the reward did not look at the row
+    # Judged, but the judge does not say full marks.
+    assert MeetsBound()(score(True, tests=score(True), time=score(None))) is None
+    failed = [score(None, "failed")] * 8
+    assert DifficultyFilter()({"p": failed}).counts == {"undecided": 1}
+    with pytest.raises(DataError, match="what `assay score` wrote"):
+        Solved()({"value": 1.0})
+
+
+@pytest.mark.parametrize("settings", [{"n": 0}, {"n": "8"}, {"low": 0.5}, {"high": True}])
+def test_settings_that_are_no_counts(settings: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError, match="must be a whole number"):
+        DifficultyFilter(**settings)
+
+
+def test_a_criterion_says_true_false_or_none() -> None:
+    numpy = pytest.importorskip("numpy")
+    few = DifficultyFilter(lambda s: numpy.bool_(s["passed"]))
+    assert few({"p": rollouts(3)}).counts == {"kept": 1}
+    with pytest.raises(DataError, match=r"must say True, False or None of a score, got 1\.0"):
+        DifficultyFilter(lambda s: float(s["passed"]))({"p": rollouts(3)})  # type: ignore[arg-type,return-value]
+
+
+def test_ids_that_do_not_tell_rows_apart(tmp_path: Path) -> None:
+    from assay.policy.data.row_files import write_rows
+
+    files = tmp_path / "r.jsonl", tmp_path / "s.jsonl"
+    row, one = {"id": 1, "uid": "p", "prompt": "?"}, {"id": 1} | score(True)
+    for rows, scores, what in (
+        ([row, row], [one], "another rollout has the id 1"),
+        ([row], [one, one], "the id 1 stands twice"),
+        ([row], [score(True)], "an id is text or a whole number, got None"),
+    ):
+        write_rows(files[0], rows)
+        write_rows(files[1], scores)
+        with pytest.raises(DataError, match=what):
+            filter_files(*files, tmp_path / "out.jsonl")
+    assert not (tmp_path / "out.jsonl").exists()

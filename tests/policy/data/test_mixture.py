@@ -14,6 +14,7 @@ from assay.policy.data.mixture import (
     trained_tokens,
 )
 from assay.policy.data.row_files import read_rows, write_rows
+from assay.policy.data.sources import Source
 
 TOKENS = column_tokens("tokens")
 
@@ -125,3 +126,45 @@ def test_the_command_mixes_a_curriculum(tmp_path: Path) -> None:
     assert report["curriculum"]["contexts"][0]["fill"] > 0.9
     broken = CliRunner().invoke(app, [*arguments, "--published"])
     assert broken.exit_code == 1 and "--published gives the weights" in str(broken.exception)
+
+
+@pytest.mark.parametrize("weight", [float("nan"), float("inf"), "27", 0, -1, True])
+def test_weights_that_are_none(weight: Any) -> None:
+    with pytest.raises(ConfigError, match="weight"):
+        Mixture({"a": weight, "b": 1})
+    with pytest.raises(ConfigError, match="weight"):
+        Source("a", "a.jsonl", weight)
+
+
+def test_a_row_longer_than_all_that_is_drawn_is_refused() -> None:
+    with pytest.raises(DataError, match="10 tokens are fewer than a single row has, 90"):
+        Mixture({"a": 1}, tokens=10)({"a": [{"tokens": 90}]}, TOKENS)
+
+
+def test_the_command_refuses_a_mix_that_lacks_a_source(tmp_path: Path) -> None:
+    from typer.testing import CliRunner
+
+    from assay.cli import app
+
+    short, long = tmp_path / "short.jsonl", tmp_path / "long.jsonl"
+    write_rows(short, [{"tokens": 5}] * 20)
+    write_rows(long, [{"tokens": 500}] * 20)
+    output = tmp_path / "mix.jsonl"
+    arguments = ["data", "mix", "--output", str(output), "--token-column", "tokens"]
+    for more, what in (
+        (["--published", "--source", f"code={short}"], "needs each of the sources"),
+        (["--source", f"a={short},1", "--source", f"a={short},1"], "needs each of the sources"),
+        (
+            ["--source", f"a={short},1", "--source", f"b={long},1", "--context", "100"],
+            "source 'b': none of its 20 rows fits the context",
+        ),
+        # The second context cannot be drawn, so that the first is not written either.
+        (
+            ["--source", f"a={short},1", "--source", f"b={long},1", "--context", "100"]
+            + ["--context", "1000", "--tokens", "100"],
+            "fewer than a single row has",
+        ),
+    ):
+        done = CliRunner().invoke(app, [*arguments, *more])
+        assert done.exit_code == 1 and what in str(done.exception), done.exception
+    assert not list(tmp_path.glob("mix*"))
