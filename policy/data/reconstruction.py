@@ -11,7 +11,6 @@ solutions with a model trained for it. Prompts and the check are not published; 
 
 from __future__ import annotations
 
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,8 +18,10 @@ from typing import Any
 
 from assay.errors import ConfigError, DataError
 from assay.fingerprint import configuration_fingerprint
-from assay.judges.client import Client, Reply, Request
+from assay.judges.client import Client, Reply, Request, check_client
 from assay.messages import THINK_CLOSE, THINK_OPEN, Message, Sample, as_messages
+from assay.policy.data.model_replies import CUT, was_cut, words
+from assay.policy.data.trace_faults import trace_fault
 from assay.reward import Reward
 from assay.rewards.answer_forms import Tolerance, final_answer_text, same_answer
 from assay.rewards.chat_text import chat_message
@@ -47,12 +48,6 @@ Task:
 
 Reasoning:
 {trace}"""
-#: A trace that speaks of the answer it was shown.
-_TOLD = re.compile(
-    r"\b(?:the\s+)?(?:given|provided|correct|reference|known|expected)\s+(?:final\s+)?"
-    r"(?:answer|solution)\b",
-    re.IGNORECASE,
-)
 
 
 def write_prompt(task: str, answer: str) -> str:
@@ -93,12 +88,19 @@ class FullMarks(Same):
 
     reward: Reward
 
+    def __post_init__(self) -> None:
+        if self.reward.scope == "group":
+            raise ConfigError(
+                f"reward {self.reward.name!r} compares the rollouts of a group, and a replay has "
+                "none; use a reward with scope 'sample'"
+            )
+
     def __call__(self, row: Mapping[str, Any], answers: Sequence[str]) -> list[bool | None]:
         """Score each answer with the row's columns."""
         columns = {k: v for k, v in row.items() if k not in ("prompt", "completion")}
         samples = [Sample.of(row["prompt"], text, columns) for text in answers]
         return [
-            None if score.status in ("failed", "abstained") else bool(score.passed)
+            False if score.status == "gated" else score.passed
             for score in self.reward.evaluate(samples)
         ]
 
@@ -148,6 +150,9 @@ class Reconstructor:
     __hash__ = None  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
+        check_client("Reconstructor.author", self.author)
+        if self.replayer is not None:
+            check_client("Reconstructor.replayer", self.replayer)
         whole("Reconstructor.tries", self.tries, 1)
         whole("Reconstructor.replays", self.replays, 1)
         whole("Reconstructor.longest", self.longest, 1)
@@ -158,6 +163,15 @@ class Reconstructor:
     def fingerprint(self) -> str:
         """A hash of models, check and settings."""
         return configuration_fingerprint(self)
+
+    def check(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Look at all rows before a model is asked about the first.
+
+        Raises:
+            DataError: A row without prompt or answer, or with messages that are none; says which.
+        """
+        for place, row in enumerate(rows):
+            _read(row, place)
 
     def __call__(self, rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         """One row per row; `reconstruction["kept"]` says whether it has a trace.
@@ -188,37 +202,34 @@ class Reconstructor:
             if reply.status != "ok":
                 row.problem = reply.error or "no reply"
                 continue
-            trace = reply.text.replace(THINK_OPEN, "").replace(THINK_CLOSE, "").strip()
-            refused = self._refusal(trace, row)
+            trace = _trace(reply)
+            refused = (
+                CUT if was_cut(reply) else trace_fault(trace, row.task, row.answer, self.longest)
+            )
             row.tries.append({"trace": trace, "refused": refused, "replayed": None})
             if not refused:
                 going.append(row)
         return going
 
-    def _refusal(self, trace: str, row: _Row) -> str:
-        """Why a trace is not even replayed."""
-        if not trace:
-            return "empty"
-        if len(trace) > self.longest:
-            return f"longer than {self.longest} characters"
-        told = _TOLD.search(trace)
-        if told and not _TOLD.search(row.task):
-            return f"speaks of the answer that it was shown: {told[0]!r}"
-        if len(row.answer) >= 40 and row.answer.strip() in trace:
-            return "holds the whole answer, so its replay would prove nothing"
-        return ""
-
     def _replay(self, rows: Sequence[_Row]) -> None:
-        for row, share in zip(rows, self._shares(rows, [r.trace for r in rows]), strict=True):
+        found = self._shares(rows, [r.trace for r in rows])
+        for row, (share, problem) in zip(rows, found, strict=True):
             row.tries[-1]["replayed"] = share
             row.kept = share is not None and share >= self.faithful
+            row.problem = problem
 
     def _control(self, rows: Sequence[_Row]) -> None:
-        for row, share in zip(rows, self._shares(rows, [""] * len(rows)), strict=True):
+        found = self._shares(rows, [""] * len(rows))
+        for row, (share, _) in zip(rows, found, strict=True):
             row.without = share
 
-    def _shares(self, rows: Sequence[_Row], traces: Sequence[str]) -> list[float | None]:
-        """Share of replays that give each row's answer; None where none could be told."""
+    def _shares(
+        self, rows: Sequence[_Row], traces: Sequence[str]
+    ) -> list[tuple[float | None, str]]:
+        """Share of replays that give each row's answer; None where none could be told.
+
+        Beside it what kept all replays from coming, empty where one came.
+        """
         replayer = self.replayer or self.author
         requests = [
             Request(
@@ -232,9 +243,10 @@ class Reconstructor:
         shares = []
         for place, row in enumerate(rows):
             mine = replies[place * self.replays : (place + 1) * self.replays]
-            answers = [_said(reply) for reply in mine if reply.status == "ok"]
+            answers = [words(reply).strip() for reply in mine if reply.status == "ok"]
+            problem = "" if answers else mine[0].error or "no reply"
             told = [verdict for verdict in self.same(row.row, answers) if verdict is not None]
-            shares.append(sum(told) / len(told) if told else None)
+            shares.append((sum(told) / len(told) if told else None, problem))
         return shares
 
 
@@ -283,6 +295,8 @@ def answer_of(row: Mapping[str, Any]) -> str:
 def reconstruction_report(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Counts and replay faithfulness.
 
+    `failed` rows got no reply; `untold` traces are those of which nobody could tell whether their
+    replay gives the answer, such as by a reward that does not say `passed`.
     `faithfulness` is the mean share of replays that gave the answer, over all traces that were
     replayed, kept or not; `without trace` the same with no trace: the difference is what the traces
     carry.
@@ -297,6 +311,7 @@ def reconstruction_report(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         "traces": len(tries),
         "refused": sum(bool(one["refused"]) for one in tries),
         "failed": sum("problem" in row for row in told),
+        "untold": sum(not one["refused"] and one["replayed"] is None for one in tries),
     }
     if replayed:
         report["faithfulness"] = round(sum(replayed) / len(replayed), 4)
@@ -305,17 +320,22 @@ def reconstruction_report(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return report
 
 
-def _said(reply: Reply) -> str:
-    return Message("assistant", reply.text).split()[1].strip()
+def _trace(reply: Reply) -> str:
+    """The trace in a reply: what a model that reasons first wrote after that, or all it wrote."""
+    said = words(reply).replace(THINK_OPEN, "").replace(THINK_CLOSE, "").strip()
+    return said or (Message("assistant", reply.text).split()[0] or "").strip()
 
 
 def _read(row: Mapping[str, Any], place: int) -> tuple[tuple[Message, ...], str]:
-    if row.get("prompt") is None or not row.get("completion"):
+    if not row.get("prompt") or not row.get("completion"):
         raise DataError(
             f"row {place} needs `prompt` and the answer in `completion`; it has {sorted(row)}",
             place,
         )
-    answer = answer_of(row)
+    try:
+        prompt, answer = as_messages(row["prompt"], role="user"), answer_of(row)
+    except DataError as error:
+        raise DataError(f"row {place}: {error}", place) from error
     if not answer:
         raise DataError(f"row {place} has an empty answer, so there is nothing to lead to", place)
-    return as_messages(row["prompt"], role="user"), answer
+    return prompt, answer

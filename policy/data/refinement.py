@@ -15,8 +15,9 @@ from assay.errors import ConfigError, DataError
 from assay.fingerprint import configuration_fingerprint
 from assay.judge import Item
 from assay.judges.checklist import CheckedItem, Checklist
-from assay.judges.client import Client, Reply, Request
+from assay.judges.client import Client, Request
 from assay.messages import Message, as_messages
+from assay.policy.data.model_replies import CUT, problem_of, was_cut, words
 from assay.rewards.chat_text import chat_message
 from assay.settings import whole
 
@@ -55,7 +56,9 @@ class Refiner:
     A row holds `prompt`, an answer in `completion` (or none: the author writes the first one), and
     whatever columns the checklist reads. Each round the critic lists faults, told which criteria
     the answer does not meet, and the author revises. The best answer so far is what is kept: a
-    revision counts as a gain only if it meets a larger share of the criteria that can be told.
+    revision counts as a gain only if, of the criteria that could be told of both answers, it meets
+    more, or if it meets all where the answer before was not known to. A revision that was cut at
+    the token limit is no gain.
 
     Stops: `holds` where the checklist is met and no round is left that must be made; `no gain`
     after `patience` rounds without one; `content` where the critic finds nothing; `rounds`; or
@@ -114,6 +117,15 @@ class Refiner:
         """A hash of models, checklist and settings."""
         return configuration_fingerprint(self)
 
+    def check(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Look at all rows before a model is asked about the first.
+
+        Raises:
+            DataError: A row without a prompt, or with messages that are none; says which.
+        """
+        for place, row in enumerate(rows):
+            _prompt(row, place)
+
     def __call__(self, rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         """One row per row, with the best answer as `completion` and what was done in `refinement`.
 
@@ -135,30 +147,33 @@ class Refiner:
         bare = [draft for draft in drafts if not draft.answer]
         replies = self.author.ask([Request(draft.prompt) for draft in bare])
         for draft, reply in zip(bare, replies, strict=True):
-            if reply.status == "ok" and reply.text.strip():
-                draft.answer = reply.text
+            problem = problem_of(reply) or (CUT if was_cut(reply) else "")
+            if problem:
+                draft.fail(problem)
             else:
-                draft.fail(reply)
+                draft.answer = words(reply)
 
     def _round(self, drafts: Sequence[_Draft]) -> None:
         critic = self.critic or self.author
         critiques = critic.ask([draft.ask(_CRITIQUE) for draft in drafts])
         going: list[_Draft] = []
         for draft, reply in zip(drafts, critiques, strict=True):
-            if reply.status != "ok":
-                draft.fail(reply)
-            elif reply.text.strip().rstrip(".").upper() == _CONTENT and not draft.unmet():
+            if problem := problem_of(reply):
+                draft.fail(problem)
+            elif words(reply).strip().rstrip(".").upper() == _CONTENT and not draft.unmet():
                 draft.stopped = "content"
             else:
-                draft.critique = reply.text.strip()
+                draft.critique = words(reply).strip()
                 going.append(draft)
         revisions = self.author.ask([draft.ask(_REVISE) for draft in going])
         revised = []
         for draft, reply in zip(going, revisions, strict=True):
-            if reply.status != "ok" or not reply.text.strip():
-                draft.fail(reply)
+            if was_cut(reply):
+                draft.refuse(CUT)
+            elif problem := problem_of(reply):
+                draft.fail(problem)
             else:
-                draft.revision = reply.text
+                draft.revision = words(reply)
                 revised.append(draft)
         self._check(revised)
 
@@ -213,8 +228,7 @@ class _Draft:
             self.checked = checked
             self.history.append({"share": share, "findings": checked.to_json()})
             return
-        before = None if self.checked is None else self.checked.share
-        gain = share is not None and (before is None or share > before)
+        gain = _gains(self.checked, checked)
         self.history.append(
             {
                 "critique": self.critique,
@@ -227,6 +241,12 @@ class _Draft:
         if gain:
             self.answer, self.checked = self.revision, checked
         self.revision = ""
+
+    def refuse(self, problem: str) -> None:
+        """A revision that is not even checked."""
+        self.history.append({"critique": self.critique, "share": None, "problem": problem})
+        self.history[-1]["kept"] = False
+        self.idle += 1
 
     def unmet(self) -> list[str]:
         """Criteria that the answer does not meet, with what was seen."""
@@ -248,10 +268,10 @@ class _Draft:
         )
         return Request((Message("user", text),))
 
-    def fail(self, reply: Reply) -> None:
+    def fail(self, problem: str) -> None:
         """A model did not answer: the best answer so far stays."""
         self.stopped = "failed"
-        self.problem = reply.error or "an empty reply"
+        self.problem = problem
 
     def to_row(self) -> dict[str, Any]:
         """The row with its best answer."""
@@ -274,10 +294,28 @@ class _Draft:
         }
 
 
+def _gains(before: CheckedItem | None, after: CheckedItem) -> bool:
+    """Whether a revision is better by what is known of both: unknown is not better, nor worse."""
+    if before is None:
+        return after.passed is True
+    both = [
+        (finding.answer, after.findings[name].answer) for name, finding in before.findings.items()
+    ]
+    told = [(old == "yes", new == "yes") for old, new in both if "unknown" not in (old, new)]
+    more = sum(new for _, new in told) - sum(old for old, _ in told)
+    return more > 0 or (more == 0 and after.passed is True and before.passed is not True)
+
+
 def _prompt(row: Mapping[str, Any], place: int) -> tuple[Message, ...]:
-    if row.get("prompt") is None:
+    """The prompt of a row whose answer, if there is one, can be read too."""
+    if not row.get("prompt"):
         raise DataError(f"row {place} has no 'prompt'; it has {sorted(row)}", place)
-    return as_messages(row["prompt"], role="user")
+    try:
+        if row.get("completion"):
+            as_messages(row["completion"], role="assistant")
+        return as_messages(row["prompt"], role="user")
+    except DataError as error:
+        raise DataError(f"row {place}: {error}", place) from error
 
 
 def refinement_report(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

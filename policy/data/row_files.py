@@ -70,7 +70,7 @@ def write_rows(path: str | Path, rows: Iterable[Mapping[str, Any]]) -> int:
     try:
         with part.open("w", encoding="utf-8") as file:
             for row in rows:
-                file.write(_line(row, count) + "\n")
+                file.write(json_line(row, count) + "\n")
                 count += 1
         part.replace(path)
     finally:
@@ -78,10 +78,15 @@ def write_rows(path: str | Path, rows: Iterable[Mapping[str, Any]]) -> int:
     return count
 
 
-def _line(row: Mapping[str, Any], index: int) -> str:
+def json_line(row: Mapping[str, Any], index: int) -> str:
+    """A row as one line of JSON, without the newline.
+
+    Raises:
+        DataError: The row, `index` from 0, holds what JSON has no form for.
+    """
     try:
         return json.dumps(row, allow_nan=False)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, RecursionError) as error:
         raise DataError(
             f"row {index + 1} cannot be written as JSON: {error}; leave such values out", index
         ) from error

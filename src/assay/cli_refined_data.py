@@ -18,6 +18,10 @@ ApiKeyEnv = Annotated[
     str | None, typer.Option(help="Environment variable with the key.", metavar="NAME")
 ]
 BatchSize = Annotated[int, typer.Option(min=1, help="Rows at once.", metavar="N")]
+KeepFailed = Annotated[
+    bool,
+    typer.Option("--keep-failed", help="Go on where a model answers no row after another."),
+]
 JsonFile = Annotated[
     Path | None,
     typer.Option("--json", help="Write the counts here, for machines.", metavar="FILE"),
@@ -60,6 +64,7 @@ def refine(
     max_tokens: MaxTokens = 8192,
     api_key_env: ApiKeyEnv = None,
     batch_size: BatchSize = 16,
+    keep_failed: KeepFailed = False,
     json_file: JsonFile = None,
 ) -> None:
     """Critique and revise answers until a checklist holds or nothing is gained.
@@ -85,6 +90,7 @@ def refine(
         rule,
         batch_size,
         lambda row: not only_holding or row["refinement"]["holds"] is True,
+        lambda row: "" if keep_failed else str(row["refinement"].get("problem", "")),
     )
     found = refinement_report(rows)
     print_counts(found)
@@ -122,6 +128,7 @@ def reconstruct(
     max_tokens: MaxTokens = 16384,
     api_key_env: ApiKeyEnv = None,
     batch_size: BatchSize = 16,
+    keep_failed: KeepFailed = False,
     json_file: JsonFile = None,
 ) -> None:
     """Write a chain of thought for each answer; keep it if its replay yields the answer.
@@ -147,7 +154,12 @@ def reconstruct(
         not no_control,
     )
     rows = _run(
-        input, output, rule, batch_size, lambda row: keep_all or row["reconstruction"]["kept"]
+        input,
+        output,
+        rule,
+        batch_size,
+        lambda row: keep_all or row["reconstruction"]["kept"],
+        lambda row: "" if keep_failed else str(row["reconstruction"].get("problem", "")),
     )
     found = reconstruction_report(rows)
     print_counts(found)
@@ -163,6 +175,15 @@ def _checklist(
     from assay.loading import load_object
 
     criteria: dict[str, Any] = {}
+
+    def add(name: str, criterion: Any) -> None:
+        if name in criteria:
+            raise ConfigError(
+                f"two criteria are called {name!r}, and findings go by their names; give each "
+                "reward a name of its own, and each question once"
+            )
+        criteria[name] = criterion
+
     if spec is not None:
         found = load_object(spec, Checklist, "--checklist")[0]
         if not isinstance(found, Checklist):
@@ -170,18 +191,23 @@ def _checklist(
         criteria |= found.criteria
     for item in rewards:
         reward = _reward(item)
-        criteria[reward.name] = RewardPasses(reward)
+        add(reward.name, RewardPasses(reward))
     for text in asks:
-        criteria[text] = Question(client, text)
+        add(text, Question(client, text))
     if language is not None:
-        criteria["compiles"] = Compiles(language)
+        add("compiles", Compiles(language))
     if not criteria:
         raise ConfigError("refine needs criteria: --checklist, --reward, --ask or --compiles")
     return Checklist(criteria)
 
 
 def _run(
-    input: Path, output: Path, rule: Any, batch_size: int, keep: Callable[[Any], bool]
+    input: Path,
+    output: Path,
+    rule: Any,
+    batch_size: int,
+    keep: Callable[[Any], bool],
+    problem: Callable[[Any], str],
 ) -> list[dict[str, Any]]:
     from assay.fingerprint import fingerprint_of
     from assay.policy.data.finished_rows import FinishedRows
@@ -189,7 +215,9 @@ def _run(
 
     mark = fingerprint_of((rule.fingerprint(), input))
     job = FinishedRows(output, mark, batch_size)
-    return list(job.run(read_rows(input), rule, keep))
+    rows = list(read_rows(input))
+    rule.check(rows)
+    return list(job.run(rows, rule, keep, problem))
 
 
 def _reward(spec: str) -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from assay.messages import Sample
-from assay.policy import rollouts
+from assay.policy.data.row_files import write_rows
 from assay.policy.rollouts import Decoding, kept_samples, weights_mark
 from assay.reward import Reward, Score
 from assay.rewards import Length
@@ -37,15 +37,14 @@ def test_a_kill_after_a_file_does_not_pass_it_off_as_another_ones(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file: str
 ) -> None:
     first = _kept(tmp_path, "old")
-    write = rollouts.write_rows
 
     def write_and_die(path: Path, rows: Any) -> int:
-        count = write(path, rows)
+        count = write_rows(path, rows)
         if path.name == file:
             raise Killed
         return count
 
-    monkeypatch.setattr(rollouts, "write_rows", write_and_die)
+    monkeypatch.setattr("assay.policy.rollouts.write_rows", write_and_die)
     with pytest.raises(Killed):
         if file == "rollouts.jsonl":
             _kept(tmp_path, "new")

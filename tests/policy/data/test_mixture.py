@@ -160,8 +160,8 @@ def test_the_command_refuses_a_mix_that_lacks_a_source(tmp_path: Path) -> None:
         ),
         # The second context cannot be drawn, so that the first is not written either.
         (
-            ["--source", f"a={short},1", "--source", f"b={long},1", "--context", "100"]
-            + ["--context", "1000", "--tokens", "100"],
+            ["--source", f"a={short},1", "--source", f"b={long},1", "--tokens", "100"]
+            + [f"--context={size}" for size in (100, 1000)],
             "fewer than a single row has",
         ),
     ):

@@ -1,10 +1,12 @@
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from assay.errors import ConfigError, DataError
-from assay.judges.client import Request
+from assay.judges.client import Reply, Request
 from assay.policy.data.reconstruction import (
     FullMarks,
     Reconstructor,
@@ -12,7 +14,8 @@ from assay.policy.data.reconstruction import (
     reconstruction_report,
 )
 from assay.policy.data.row_files import read_rows, write_rows
-from assay.rewards import AnswerMatch
+from assay.policy.data.trace_faults import trace_fault
+from assay.rewards import AnswerMatch, Length
 from tests.policy.data.scripted_models import ScriptedModel
 
 ROW = {"prompt": "6 times 7?", "completion": "42", "id": "sum"}
@@ -137,4 +140,45 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert done.exit_code == 0, done.output
     assert "faithfulness: 0.3333" in done.output  # one of three traces led to its answer
     (row,) = read_rows(tmp_path / "out.jsonl")
+    assert row["messages"][-1]["reasoning_content"] == "It makes 42."
+
+
+def test_a_trace_that_only_carries_the_answer_is_not_replayed() -> None:
+    row = _run("Final answer: **42**", "So the answer is \\boxed{42}.")
+    assert {one["refused"] for one in row["reconstruction"]["tries"]} == {
+        "says the answer and no reasoning"
+    }
+    long = "def add(first, second):\n    return first + second\n\nprint(add(1, 2))"
+    copied = "I write def  add( first, second ): return first+second; print( add(1,2) )"
+    fault = trace_fault(copied, "Add.", long, 1000)
+    assert fault.startswith("holds the whole answer")
+    assert not trace_fault("I add the first to the second.", "Add.", long, 1000)
+
+
+def test_a_replayer_that_is_down_is_no_verdict() -> None:
+    down = ScriptedModel(lambda text, request: None)
+    row = Reconstructor(_author("It makes 42."), down)([ROW])[0]
+    told = row["reconstruction"]
+    assert (told["kept"], told["problem"], len(told["tries"])) == (False, "the model is down", 1)
+    # A reward that does not say `passed` says nothing of a replay, and that is counted.
+    silent = FullMarks(Length(target=1))
+    rule = Reconstructor(_author("It makes 42."), ScriptedModel(_replayer), same=silent, tries=1)
+    report = reconstruction_report(rule([ROW]))
+    assert (report["kept"], report["untold"], report["failed"]) == (0, 1, 0)
+
+
+def test_a_trace_that_never_stops_is_refused() -> None:
+    class Endless(ScriptedModel):
+        def answer(self, requests: Sequence[Request]) -> list[Reply]:
+            return [replace(r, finish_reason="length") for r in super().answer(requests)]
+
+    rule = Reconstructor(Endless(lambda *_: "It makes 42."), ScriptedModel(_replayer), tries=1)
+    told = rule([ROW])[0]["reconstruction"]
+    assert not told["kept"] and told["tries"][0]["refused"] == "cut at the token limit"
+
+
+def test_a_model_that_reasons_before_the_trace() -> None:
+    row = _run("<think>I must not copy the given answer.</think>It makes 42.")
+    assert row["messages"][-1]["reasoning_content"] == "It makes 42."
+    row = _run("<think>It makes 42.</think>")
     assert row["messages"][-1]["reasoning_content"] == "It makes 42."

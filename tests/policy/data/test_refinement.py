@@ -1,4 +1,6 @@
 import json
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -7,7 +9,7 @@ import pytest
 from assay.errors import ConfigError, DataError
 from assay.judge import Item
 from assay.judges.checklist import Checklist
-from assay.judges.client import Request
+from assay.judges.client import Reply, Request
 from assay.policy.data.refinement import Refiner, refinement_report
 from assay.policy.data.row_files import read_rows, write_rows
 from tests.policy.data.scripted_models import ScriptedModel
@@ -154,3 +156,50 @@ def test_the_command_goes_on_after_a_kill(tmp_path: Path, monkeypatch: pytest.Mo
     ]
     assert not progress.is_file()
     assert json.loads(file_json.read_text())["stopped"] == {"holds": 6}
+
+
+def test_a_check_that_cannot_tell_is_no_gain() -> None:
+    def first(item: Item) -> bool | None:
+        return None if "vague" in item.answer[-1].content else "one" in item.answer[-1].content
+
+    # "zero two" meets one of two; of "vague two" only the one that was met can be told.
+    vague = Checklist({"one": first, "two": has_two})
+    row = Refiner(_model("vague two"), vague)([{"prompt": "?", "completion": "zero two"}])[0]
+    assert row["completion"][0]["content"] == "zero two"
+    assert row["refinement"]["stopped"] == "no gain"
+    # What could not be told before and all holds now is one.
+    row = Refiner(_model("one two"), vague)([{"prompt": "?", "completion": "vague two"}])[0]
+    assert row["completion"][0]["content"] == "one two"
+
+
+def test_replies_that_are_no_answers() -> None:
+    class Replying(ScriptedModel):
+        """Replies of which only the text is scripted come with a finish reason."""
+
+        def answer(self, requests: Sequence[Request]) -> list[Reply]:
+            found = super().answer(requests)
+            return [replace(r, finish_reason=self.name) for r in found]
+
+    def say(text: str, request: Request) -> str:
+        critique = "List what is wrong" in text
+        return "<think>Hm.</think>\n" + ("NOTHING TO IMPROVE" if critique else "one two")
+
+    # A model that never stops: half an answer is none, whatever the checklist says of it.
+    endless = Refiner(Replying(say, "length"), CHECKS)([ROW])[0]
+    assert endless["completion"][0]["content"] == "zero"
+    assert endless["refinement"]["history"][-1]["problem"] == "cut at the token limit"
+    bare = Refiner(Replying(say, "length"), CHECKS)([{"prompt": "?"}])[0]
+    assert bare["refinement"]["stopped"] == "failed" and not bare["completion"]
+    # Reasoning is neither the critique nor the answer.
+    thinking = Refiner(Replying(say, "stop"), CHECKS)([{"prompt": "?"}])[0]
+    assert thinking["completion"][0]["content"] == "one two"
+    only = Refiner(Replying(lambda *_: "<think>Hm.</think>", "stop"), CHECKS)([ROW])[0]
+    assert only["refinement"]["problem"] == "an empty reply"
+
+
+def test_two_criteria_of_one_name_are_refused() -> None:
+    from assay.cli_refined_data import _checklist
+
+    spec = "tests.policy.test_evaluate:match"
+    with pytest.raises(ConfigError, match="two criteria are called"):
+        _checklist(None, [spec, spec], [], None, None)
