@@ -30,10 +30,12 @@ class Figures:
     by_prompt: ByPrompt = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
-    def add(self, name: str, values: Mapping[str, float], seed: int = 0) -> None:
-        """A mean over prompts; nothing where there is no prompt."""
+    def add(
+        self, name: str, values: Mapping[str, float], seed: int = 0, *, share: bool = True
+    ) -> None:
+        """A mean over prompts, of a share in [0, 1] or else a count; nothing without a prompt."""
         if values:
-            self.put(name, mean_interval(list(values.values()), seed=seed), values)
+            self.put(name, mean_interval(list(values.values()), seed=seed, share=share), values)
 
     def put(self, name: str, found: Interval, values: Mapping[str, float]) -> None:
         """A metric whose interval is known."""
@@ -76,7 +78,7 @@ def answer_figures(
     for place, row in enumerate(rollouts):
         groups.setdefault(str(row["uid"]), []).append(place)
     found.add("overlong", _means(groups, [float(bool(r["truncated"])) for r in rollouts]))
-    found.add("tokens", _means(groups, [_number(token_count(r)) for r in rollouts]))
+    found.add("tokens", _means(groups, [_number(token_count(r)) for r in rollouts]), share=False)
     values = [score["value"] for score in scores]
     found.add("score", _means(groups, values))
     for path in _paths(scores):

@@ -152,7 +152,4 @@ def seeds_interval(values: Sequence[float], level: float = 0.95) -> Interval:
 
 
 def _change(differences: Sequence[float], seed: int) -> Interval:
-    if all(d == differences[0] for d in differences):
-        value = differences[0]
-        return Interval(value, math.nan, math.nan, 0.95, "all prompts alike", len(differences))
-    return mean_interval(differences, seed=seed)
+    return mean_interval(differences, seed=seed, share=False)

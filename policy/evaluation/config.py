@@ -91,7 +91,11 @@ class Evaluation:
                 whole(name, value, 1)
             if len(set(values)) < len(values):
                 raise ConfigError(f"{name} has {values}; give each value once")
-        if not self.seeds or len(set(self.seeds)) < len(self.seeds):
+        for name in ("limit", "max_turns"):
+            if getattr(self, name) is not None:
+                whole(name, getattr(self, name), 1)
+        odd = [s for s in self.seeds if isinstance(s, bool) or not isinstance(s, int)]
+        if not self.seeds or odd or len(set(self.seeds)) < len(self.seeds):
             raise ConfigError(f"seeds must be different numbers, at least one; got {self.seeds}")
         if self.task == "safety" and self.data:
             raise ConfigError("task 'safety' has prompts of its own; leave data out")

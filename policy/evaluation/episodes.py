@@ -25,6 +25,7 @@ def play_rows(
     *,
     protocol: str | None = "hermes",
     max_turns: int | None = None,
+    first: int = 1,
 ) -> Iterable[dict[str, Any]]:
     """`decoding.n` runs of every row's environment, one after another.
 
@@ -34,8 +35,9 @@ def play_rows(
         decoding: Of each message; run j of a row uses its seed + j.
         protocol: How the policy writes calls in its text; None for endpoints that return calls.
         max_turns: Assistant turns at most.
+        first: Number of the first row, by which environments without a name of their own go.
     """
-    for number, row in enumerate(rows, start=1):
+    for number, row in enumerate(rows, start=first):
         for run in range(decoding.n):
             spec = environment_of(row, number)
             each = replace(decoding, n=1, seed=decoding.seed * 100_003 + run)
@@ -65,8 +67,8 @@ def episode_figures(runs: Sequence[Mapping[str, Any]], ks: Sequence[int] = (1,))
         return found
     found.add("success", _means(known, lambda run: float(run["passed"])))
     found.add("value", _means(known, lambda run: run["value"]))
-    found.add("turns", _means(known, lambda run: float(run["turns"])))
-    found.add("calls", _means(known, lambda run: float(run["calls"])))
+    found.add("turns", _means(known, lambda run: float(run["turns"])), share=False)
+    found.add("calls", _means(known, lambda run: float(run["calls"])), share=False)
     counts = {}
     for uid in dict.fromkeys(run["uid"] for run in known):
         mine = [run for run in known if run["uid"] == uid]

@@ -46,11 +46,20 @@ def pass_at_k(n: int, passed: int, k: int) -> float:
     return 1.0 - math.comb(n - passed, k) / math.comb(n, k)
 
 
-def mean_interval(by_prompt: Sequence[float], *, level: float = 0.95, seed: int = 0) -> Interval:
+def mean_interval(
+    by_prompt: Sequence[float], *, level: float = 0.95, seed: int = 0, share: bool = True
+) -> Interval:
     """Mean over prompts, each counted once, with the bootstrap's interval.
 
-    Where all prompts agree on 0 or 1 the bootstrap has nothing to vary and would say that the
-    figure is certain; the interval is Wilson's then.
+    Where all prompts agree the bootstrap has nothing to vary and would say that the figure is
+    certain: on 0 or 1 of a share the interval is Wilson's then, and of anything else its ends are
+    NaN.
+
+    Args:
+        by_prompt: Value of each prompt.
+        level: Of the interval.
+        seed: Of the bootstrap.
+        share: The values lie in [0, 1]; False for counts, such as tokens.
 
     >>> found = mean_interval([0.0, 1.0] * 20)
     >>> found.estimate, found.low > 0.3, found.high < 0.7
@@ -61,8 +70,10 @@ def mean_interval(by_prompt: Sequence[float], *, level: float = 0.95, seed: int 
     if not by_prompt:
         return Interval(math.nan, math.nan, math.nan, level, "no prompts", 0)
     first = by_prompt[0]
-    if first in (0.0, 1.0) and all(value == first for value in by_prompt):
-        return wilson_interval(first * len(by_prompt), len(by_prompt), level)
+    if all(value == first for value in by_prompt):
+        if share and first in (0.0, 1.0):
+            return wilson_interval(first * len(by_prompt), len(by_prompt), level)
+        return Interval(first, math.nan, math.nan, level, "all prompts alike", len(by_prompt))
     rows = np.column_stack([np.asarray(by_prompt, dtype=np.float64), np.ones(len(by_prompt))])
     (found,) = clustered_bootstrap(rows, lambda s: s[:, 0] / s[:, 1], level=level, seed=seed)
     return found

@@ -87,6 +87,11 @@ def read_results(folder: str | Path) -> tuple[dict[str, Any], dict[str, Any]]:
             f"{folder} holds no finished evaluation ({error.strerror}); run assay evaluate with "
             f"--output {folder} first"
         ) from error
+    except ValueError as error:
+        raise ConfigError(
+            f"the results in {folder} are damaged ({error}); run assay evaluate with --output "
+            f"{folder} again, its samples are kept"
+        ) from error
     return found, values
 
 

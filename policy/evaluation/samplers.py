@@ -180,7 +180,16 @@ def client_of(spec: str, api_key_env: str | None = None, **settings: Any) -> Cli
 def sampler_of(
     spec: str, *, chat_template: str | None = None, api_key_env: str | None = None
 ) -> Sampler:
-    """The policy that `BASE_URL,MODEL`, a folder or a hub id names."""
+    """The policy that `BASE_URL,MODEL`, a folder or a hub id names.
+
+    Raises:
+        ConfigError: A path where there is no folder: it cannot be a hub id, which is OWNER/NAME.
+    """
     if "://" in spec:
         return ServedPolicy(client_of(spec, api_key_env))
+    path = spec.startswith((".", "/", "~")) or spec.endswith("/") or spec.count("/") > 1
+    if Path(spec).is_file() or (path and not Path(spec).is_dir()):
+        raise ConfigError(
+            f"a policy is a model's folder, a hub id or BASE_URL,MODEL; there is no folder {spec!r}"
+        )
     return LocalPolicy(spec, chat_template)

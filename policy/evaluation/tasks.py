@@ -8,12 +8,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from assay.errors import ConfigError
+from assay.errors import ConfigError, DataError
 from assay.fingerprint import fingerprint_of
 from assay.judge import Judge
 from assay.judges.checklist import Criterion
 from assay.messages import as_messages
 from assay.policy.chat import with_system
+from assay.policy.data.finished_rows import FinishedRows
 from assay.policy.data.row_files import read_rows, write_rows
 from assay.policy.data.sources import read_sources
 from assay.policy.evaluation.answers import Figures, answer_figures
@@ -53,11 +54,7 @@ class Tasks:
             found = safety_rows()
         else:
             read = read_sources(config.data, limit=config.limit)
-            found = [
-                row | {"uid": str(row.get("uid", f"{name}-{number}"))}
-                for name, part in read.items()
-                for number, row in enumerate(part)
-            ]
+            found = _named(read)
         if config.task != "environment":
             found = [_prompted(row, config.system_prompt) for row in found]
         self.rows = found
@@ -143,30 +140,56 @@ class Tasks:
         samples: Sequence[dict[str, Any]],
         judge: Callable[[Sequence[Mapping[str, Any]]], list[dict[str, Any]]],
     ) -> list[dict[str, Any]]:
-        """Samples joined with what `judge` says of them, which is asked once."""
+        """Samples joined with what `judge` says of them.
+
+        It is asked once, and again about prompts of which it had nothing to say: what broke may be
+        mended.
+        """
         mark = fingerprint_of(
             [self.scorer_mark(), [_plain(row | {"score": None}) for row in samples]]
         )[:16]
         file = folder / f"judged-{mark}.jsonl"
-        if not file.is_file():
-            write_rows(file, judge(samples))
-        return [row | more for row, more in zip(samples, read_rows(file), strict=True)]
+        said = list(read_rows(file)) if file.is_file() else [{"win": None} for _ in samples]
+        silent = {
+            row["uid"] for row, one in zip(samples, said, strict=True) if None in _verdicts(one)
+        }
+        if places := [place for place, row in enumerate(samples) if row["uid"] in silent]:
+            found = judge([samples[place] for place in places])
+            for place, one in zip(places, found, strict=True):
+                said[place] = one
+            write_rows(file, said)
+        return [row | more for row, more in zip(samples, said, strict=True)]
 
     def _episodes(self, folder: Path, decoding: Decoding) -> list[dict[str, Any]]:
         config = self.config
         rows = [_plain(row) for row in self.rows]
         how = (self.policy.mark(), decoding, rows, config.protocol, config.max_turns or 0)
         file = folder / f"runs-{fingerprint_of(how)[:16]}.jsonl"
+        # A row's runs are kept as they come: the file of a cut evaluation is gone on with.
+        kept = FinishedRows(file, fingerprint_of(how), 1)
+
+        places = {row["uid"]: number for number, row in enumerate(self.rows, start=1)}
+
+        def work(some: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+            return [
+                {
+                    "runs": list(
+                        play_rows(
+                            self.policy,
+                            [row],
+                            decoding,
+                            protocol=config.protocol or None,
+                            max_turns=config.max_turns,
+                            first=places[row["uid"]],
+                        )
+                    )
+                }
+                for row in some
+            ]
+
         if not file.is_file():
-            runs = play_rows(
-                self.policy,
-                self.rows,
-                decoding,
-                protocol=config.protocol or None,
-                max_turns=config.max_turns,
-            )
-            write_rows(file, runs)
-        return list(read_rows(file))
+            list(kept.run(self.rows, work))
+        return [run for row in read_rows(file) for run in row.get("runs", [row])]
 
     def _references(self, folder: Path, decoding: Decoding) -> dict[str, Any]:
         """One answer of the reference policy to each prompt, sampled with the same decoding."""
@@ -234,10 +257,36 @@ def _loaded(spec: str) -> Reward:
     return load_reward(spec).reward
 
 
+def _named(read: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[dict[str, Any]]:
+    """Rows with a `uid` each, by which their samples are told apart."""
+    found: dict[str, dict[str, Any]] = {}
+    for name, part in read.items():
+        for number, row in enumerate(part):
+            uid = f"{name}-{number}" if row.get("uid") is None else str(row["uid"])
+            if uid in found:
+                raise DataError(
+                    f"source {name!r}, row {number + 1}: another row has the uid {uid!r} too, and "
+                    "samples of one uid count as one prompt's; give each prompt its own, or none",
+                    number,
+                )
+            found[uid] = dict(row) | {"uid": uid}
+    return list(found.values())
+
+
 def _prompted(row: Mapping[str, Any], system_prompt: str) -> dict[str, Any]:
-    messages = [chat_message(m) for m in as_messages(row["prompt"], role="user")]
+    if not row.get("prompt"):
+        raise DataError(f"row {row['uid']!r} has no `prompt`; it has {sorted(row)}")
+    try:
+        messages = [chat_message(m) for m in as_messages(row["prompt"], role="user")]
+    except DataError as error:
+        raise DataError(f"the prompt of row {row['uid']!r}: {error}") from error
     kept = {k: v for k, v in row.items() if k not in ("completion", "completion_ids", "id")}
     return kept | {"prompt": with_system(messages, system_prompt)}
+
+
+def _verdicts(said: Mapping[str, Any]) -> list[Any]:
+    """What was said of a sample, None where nobody could tell."""
+    return [said[name] for name in ("win", "refused", "pick") if name in said]
 
 
 def _lengths(samples: Sequence[Mapping[str, Any]], scores: Sequence[Mapping[str, Any]]) -> Figures:

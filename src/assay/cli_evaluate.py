@@ -86,7 +86,12 @@ def evaluate(
     Runs again where it was cut; finished parts are read. With --against, paired tests per prompt.
     """
     from assay.policy.evaluate import Evaluation, run_evaluation
-    from assay.policy.evaluation.results import compare_folders, difference_lines, result_lines
+    from assay.policy.evaluation.results import (
+        compare_folders,
+        difference_lines,
+        read_results,
+        result_lines,
+    )
 
     settings: dict[str, Any] = {
         "policy": policy,
@@ -121,6 +126,13 @@ def evaluate(
             f"pass@{too_many[0]} needs as many samples of a prompt; --n {n} and "
             f"{len(settings['seeds'])} seeds give {n * len(settings['seeds'])}"
         )
+
+    for folder in against or ():
+        if folder.resolve() == output.resolve():
+            raise ConfigError(f"--against {folder} is --output itself; give an earlier result")
+        read_results(folder)  # before hours of sampling, not after
+    if plot is not None and plot.suffix not in (".svg", ".png", ".pdf"):
+        raise ConfigError(f"--plot draws .svg, .png or .pdf, got {plot}")
 
     def tell(line: str) -> None:
         if not quiet:
