@@ -15,6 +15,7 @@ from assay.fingerprint import fingerprint_of
 from assay.judges.client import Client, Reply, Request
 from assay.judges.generation import LoadedModel
 from assay.judges.handle import Handle
+from assay.judges.ranks import rank_device, whole_models
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,7 @@ class LocalModel(Client):
         model: A folder, a hub name, or a loaded model.
         tokenizer: The same, or None for the model's own; needed with a loaded model.
         revision: Of a hub name: commit, tag or branch.
-        device: For example `cuda:0`; None takes the first GPU, or the CPU. A loaded model stays.
+        device: For example `cuda:0`; None takes this rank's GPU, or the CPU. A loaded model stays.
         dtype: `auto` (as stored), `float32`, `bfloat16`, `float16`.
         temperature: 0 for the likeliest reply.
         max_tokens: Longest reply.
@@ -156,9 +157,11 @@ class LocalModel(Client):
         if tokenizer is None or isinstance(tokenizer, str | Path):
             tokenizer = AutoTokenizer.from_pretrained(str(tokenizer or model), **revision)
         if isinstance(model, str | Path):
-            model = AutoModelForCausalLM.from_pretrained(str(model), dtype=self.dtype, **revision)
-            default = "cuda:0" if torch.cuda.is_available() else "cpu"
-            torch.nn.Module.to(model, self.device or default)
+            with whole_models():
+                model = AutoModelForCausalLM.from_pretrained(
+                    str(model), dtype=self.dtype, **revision
+                )
+            torch.nn.Module.to(model, self.device or rank_device())
             model.train(False)
         if tokenizer.chat_template is None:
             raise ConfigError(

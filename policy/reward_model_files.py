@@ -12,6 +12,7 @@ from assay.policy.checkpoints import write_json_file
 from assay.policy.model_card import Calibration, ModelCard
 from assay.policy.reward_model_config import PairwiseConfig, PointwiseConfig
 from assay.policy.reward_model_data import PreferenceSplit, pair_text
+from assay.policy.trained_weights import save_weights
 from assay.rewards.pair_text import PairText
 from assay.rewards.pairwise import PairwiseModel
 from assay.rewards.pointwise import PointwiseModel
@@ -60,15 +61,9 @@ def save_model(config: Any, trainer: Any, tokenizer: Any, calibration: Calibrati
     folder = Path(config.output_dir)
     if trainer.is_world_process_zero():  # written last: a folder without it is not whole
         (folder / SETTINGS_FILE).unlink(missing_ok=True)
-    if config.lora is not None and config.merge_lora:
-        trainer.save_model(str(folder / "adapter"))
-        if trainer.is_world_process_zero():
-            merged = trainer.accelerator.unwrap_model(trainer.model).merge_and_unload()
-            merged.save_pretrained(folder)
-            tokenizer.save_pretrained(folder)
-    else:
-        trainer.save_model(str(folder))
+    save_weights(trainer, folder, merge_lora=config.merge_lora and config.lora is not None)
     if trainer.is_world_process_zero():
+        tokenizer.save_pretrained(folder)
         saved: dict[str, Any] = {
             "kind": "point-wise",
             "max_length": config.max_length,

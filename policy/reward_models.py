@@ -34,6 +34,7 @@ from assay.policy.reward_model_data import (
 )
 from assay.policy.reward_model_evaluation import evaluate_held_out, side_by_side
 from assay.policy.reward_model_files import SETTINGS_FILE, card_of, save_model, trained_model
+from assay.policy.stages.models import with_dtype
 from assay.policy.stages.progress_log import quiet
 
 __all__ = [
@@ -199,7 +200,7 @@ def _loaded(config: Any, arguments: Any, tokenizer: Any, model: Any) -> tuple[An
         set_seed,
     )
 
-    settings = dict(arguments.model_init_kwargs or {})
+    settings = with_dtype(arguments.model_init_kwargs, all_weights=config.lora is None)
     trust = arguments.trust_remote_code
     if tokenizer is None:
         tokenizer = AutoTokenizer.from_pretrained(

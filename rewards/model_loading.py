@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
 from assay.errors import ConfigError, RewardError
+from assay.judges.ranks import rank_device, whole_models
 from assay.rewards.device_state import lock_of
 from assay.rewards.model_handle import InMemory, ModelHandle
 
@@ -48,7 +48,8 @@ def _opened(handle: ModelHandle, task: Task) -> list[Any]:
     from safetensors import SafetensorError
 
     try:
-        model = _load(handle, task)
+        with whole_models():
+            model = _load(handle, task)
     except (ConfigError, RewardError):
         raise
     except (OSError, ValueError, RuntimeError, SafetensorError) as error:
@@ -100,14 +101,7 @@ def _places_before_the_first(model: Any) -> int:
 
 def home_device(handle: ModelHandle) -> str:
     """Where one copy lives: `handle.device`, else this rank's accelerator, else the CPU."""
-    import torch
-
-    if handle.device:
-        return handle.device
-    if torch.cuda.is_available():
-        count = torch.cuda.device_count()
-        return f"cuda:{int(os.environ.get('LOCAL_RANK', '0')) % count}"
-    return "cpu"
+    return handle.device or rank_device()
 
 
 @contextmanager

@@ -10,6 +10,7 @@ from typing import Any
 from assay.policy.chat import install_template
 from assay.policy.config_keys import require_known
 from assay.policy.config_types import require_types
+from assay.policy.trained_weights import save_weights
 
 
 def load_tokenizer(model: str, chat_template: str | None = None, **settings: Any) -> Any:
@@ -33,15 +34,30 @@ def load_policy(
     Args:
         model: Folder or hub id.
         settings: TRL's `model_init_kwargs`.
-        all_weights: All of them are to be trained, and are loaded in 32 bits, as TRL does: a step
-            at the learning rates of RL is smaller than the last bit of a weight in bf16. Else they
-            have the dtype that they were saved with.
+        all_weights: All of them are to be trained; see `with_dtype`.
     """
     from transformers import AutoModelForCausalLM
 
-    dtype = "float32" if all_weights else "auto"
-    given: dict[str, Any] = {"dtype": dtype} | dict(settings or {})
+    given = with_dtype(settings, all_weights=all_weights)
     return AutoModelForCausalLM.from_pretrained(model, **given)
+
+
+def with_dtype(settings: Mapping[str, Any] | None, *, all_weights: bool) -> dict[str, Any]:
+    """Settings of `from_pretrained`, and the dtype in which to train where they name none.
+
+    Args:
+        settings: TRL's `model_init_kwargs`.
+        all_weights: All of them are to be trained, and are loaded in 32 bits, as TRL does: a step
+            at usual learning rates is smaller than the last bit of a weight in bf16. Else they have
+            the dtype that they were saved with.
+
+    >>> with_dtype({"revision": "main"}, all_weights=True)
+    {'revision': 'main', 'dtype': 'float32'}
+    """
+    given = dict(settings or {})
+    if "torch_dtype" not in given:  # the setting's older name
+        given.setdefault("dtype", "float32" if all_weights else "auto")
+    return given
 
 
 def lora_config(lora: Mapping[str, Any] | None) -> Any:
@@ -75,15 +91,7 @@ def save_policy(
     trainer: Any, tokenizer: Any, folder: str | Path, *, merge_lora: bool = True
 ) -> None:
     """Save the trained model so that `from_pretrained` loads it on every rank's next stage."""
-    folder = Path(folder)
-    model = trainer.accelerator.unwrap_model(trainer.model)
-    if merge_lora and hasattr(model, "merge_and_unload"):
-        trainer.save_model(str(folder / "adapter"))
-        if trainer.is_world_process_zero():
-            merged = model.merge_and_unload()
-            merged.save_pretrained(folder)
-    else:
-        trainer.save_model(str(folder))
+    save_weights(trainer, folder, merge_lora=merge_lora)
     if trainer.is_world_process_zero():
         tokenizer.save_pretrained(folder)
     trainer.accelerator.wait_for_everyone()

@@ -602,6 +602,28 @@ def test_lora_on_a_verdict_model(base: Path, tmp_path: Path, merge: bool) -> Non
         assert model.state_dict()["lm_head.weight"].equal(before.state_dict()["lm_head.weight"])
 
 
+@pytest.mark.parametrize(
+    ("changes", "dtype"),
+    [
+        ({}, "float32"),  # steps of full training are smaller than the last bit of bf16
+        ({"lora": {"r": 2}}, "bfloat16"),
+        ({"trl": {**TRL, "model_init_kwargs": {"dtype": "bfloat16"}}}, "bfloat16"),
+    ],
+)
+def test_weights_that_are_trained_have_32_bits(
+    base: Path, tmp_path: Path, changes: dict[str, Any], dtype: str
+) -> None:
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    half = tmp_path / "half"
+    AutoModelForCausalLM.from_pretrained(base, dtype="bfloat16").save_pretrained(half)
+    AutoTokenizer.from_pretrained(base).save_pretrained(half)
+    settings: dict[str, Any] = {"trl": {**TRL, "max_steps": 1}} | changes
+    config = pointwise(half, tmp_path / "out", held_out=0.0, **settings)
+    saved = weights(main(config, preferences=preferences(12, ties=False)).folder)
+    assert {str(tensor.dtype) for tensor in saved.values()} == {f"torch.{dtype}"}
+
+
 def test_a_pointwise_model_is_trained_by_trls_trainer(base: Path, tmp_path: Path) -> None:
     data = tmp_path / "pairs.jsonl"
     write_preferences(

@@ -202,13 +202,19 @@ def test_stage(parts: Parts, tmp_path: Path, kind: str) -> None:
     assert any(entry["grad_norm"] > 0 for entry in logged)
 
 
-def test_a_lora_is_merged(parts: Parts, tmp_path: Path) -> None:
-    from transformers import AutoModelForCausalLM
+@pytest.mark.parametrize("kind", ["sft", "rm_pairwise"])
+def test_a_lora_is_merged(parts: Parts, tmp_path: Path, kind: str) -> None:
+    from peft import PeftModel
+    from transformers import AutoModelForCausalLM, AutoModelForSequenceClassification
 
-    stage("sft", settings_of("sft", parts) | {"lora": {"r": 4}}, tmp_path)
-    assert (tmp_path / "out" / "adapter" / "adapter_model.safetensors").is_file()
-    AutoModelForCausalLM.from_pretrained(tmp_path / "out")
-    assert changed(tmp_path / "out", Path(parts.base))
+    stage(kind, settings_of(kind, parts) | {"lora": {"r": 4}}, tmp_path)
+    out = tmp_path / "out"
+    loader = AutoModelForSequenceClassification if kind.startswith("rm") else AutoModelForCausalLM
+    merged = loader.from_pretrained(out)
+    assert changed(out, Path(parts.base))
+    base = loader.from_pretrained(parts.base, num_labels=merged.config.num_labels)
+    alone = PeftModel.from_pretrained(base, str(out / "adapter")).merge_and_unload().state_dict()
+    assert all(alone[name].equal(tensor) for name, tensor in merged.state_dict().items())
 
 
 def test_a_stage_goes_on_from_its_checkpoint(parts: Parts, tmp_path: Path) -> None:
