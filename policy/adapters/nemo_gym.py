@@ -18,6 +18,7 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
+from assay.errors import ConfigError, DataError
 from assay.judges.serving.response_sample import sample_of, verify_reply
 from assay.policy.adapters.one_rollout import (
     OnMissing,
@@ -56,7 +57,13 @@ async def verify(
         1.0
     """
     require_alone(reward, "verify")
-    check_on_missing(on_missing)
+    _check_number(on_missing)
+    for name in ("responses_create_params", "response"):
+        if not isinstance(body.get(name), Mapping):
+            raise DataError(
+                f"the request must hold an object {name!r}, got {body.get(name)!r:.80}; it has "
+                f"{sorted(body)}"
+            )
     columns = {
         key: value
         for key, value in body.items()
@@ -67,6 +74,15 @@ async def verify(
     return {**body, **verify_reply(number_of(score, reward, on_missing), score)}
 
 
+def _check_number(on_missing: OnMissing) -> None:
+    check_on_missing(on_missing)
+    if on_missing == "nan":
+        raise ConfigError(
+            "NeMo-Gym reads rewards as JSON, which has no NaN; on_missing must be 'raise' or a "
+            "number, got 'nan'"
+        )
+
+
 def resources_server(reward: Reward, on_missing: OnMissing = "raise") -> Any:
     """A subclass of NeMo-Gym's `SimpleResourcesServer` whose `verify` scores with `reward`.
 
@@ -75,7 +91,7 @@ def resources_server(reward: Reward, on_missing: OnMissing = "raise") -> Any:
         ImportError: NeMo-Gym (Python >= 3.12) is not installed.
     """
     require_alone(reward, "resources_server")
-    check_on_missing(on_missing)
+    _check_number(on_missing)
     try:
         from nemo_gym.base_resources_server import (
             BaseVerifyRequest,

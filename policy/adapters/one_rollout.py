@@ -78,6 +78,22 @@ def number_of(score: Score, reward: Reward, on_missing: OnMissing) -> float:
     return float(on_missing)
 
 
+def plain(value: Any) -> Any:
+    """A value of a row with NumPy's and torch's scalars and arrays as numbers and lists.
+
+    >>> import numpy as np
+    >>> plain({"tests": np.array([{"input": np.int64(1)}], dtype=object)})
+    {'tests': [{'input': 1}]}
+    """
+    if hasattr(value, "tolist") and hasattr(value, "ndim"):
+        value = value.tolist()
+    if isinstance(value, Mapping):
+        return {key: plain(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [plain(item) for item in value]
+    return value
+
+
 def row_columns(*parts: object, name: str = "") -> dict[str, Any]:
     """Columns of a row from what a trainer passes: mappings, JSON text of one, or a bare value.
 
@@ -89,12 +105,12 @@ def row_columns(*parts: object, name: str = "") -> dict[str, Any]:
     {'answer': '4', 'index': 7}
     """
     found: dict[str, Any] = {}
-    for part in parts:
+    for part in map(plain, parts):
         value = part
         if isinstance(value, str) and value.lstrip().startswith("{"):
             try:
                 value = json.loads(value)
-            except ValueError:
+            except (ValueError, RecursionError):
                 value = part
         if isinstance(value, Mapping):
             found |= {str(key): item for key, item in value.items()}

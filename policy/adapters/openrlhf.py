@@ -14,13 +14,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from assay.errors import DataError
+from assay.errors import ConfigError, DataError
 from assay.judges.serving.query_sample import sample_of, score_logs
 from assay.messages import Sample
 from assay.policy.adapters.one_rollout import (
     OnMissing,
     check_on_missing,
     number_of,
+    plain,
     require_alone,
 )
 from assay.reward import Reward
@@ -66,6 +67,11 @@ class RewardFunc:
         require_alone(self.reward, "RewardFunc")
         nonempty("RewardFunc.label_column", self.label_column)
         check_on_missing(self.on_missing)
+        if isinstance(self.ends, str) or not all(isinstance(e, str) and e for e in self.ends):
+            raise ConfigError(
+                f"RewardFunc.ends must be a tuple of non-empty texts, got {self.ends!r:.80}; "
+                "e.g. ends=('<|im_end|>',)"
+            )
         object.__setattr__(self, "ends", tuple(self.ends))
 
     def __call__(
@@ -82,6 +88,13 @@ class RewardFunc:
                 f"{len(queries)} queries, {len(prompts)} prompts and {len(labels)} labels; give as "
                 "many of each"
             )
+        for name, texts in (("query", queries), ("prompt", prompts)):
+            for index, text in enumerate(texts):
+                if not isinstance(text, str):
+                    raise DataError(
+                        f"{name} {index} must be text, got {type(text).__name__}: {text!r:.80}",
+                        index,
+                    )
         samples = [self._sample(*row) for row in zip(queries, prompts, labels, strict=True)]
         scores = self.reward.evaluate(samples)
         rewards = [number_of(score, self.reward, self.on_missing) for score in scores]
@@ -92,5 +105,6 @@ class RewardFunc:
         end = next((end for end in self.ends if text.endswith(end)), None)
         if end is not None:
             text = text.removesuffix(end)
-        sample = sample_of(text if end is not None else query, prompt, label, self.label_column)
+        text = text if end is not None else query
+        sample = sample_of(text, prompt, plain(label), self.label_column)
         return replace(sample, truncated=bool(self.ends) and end is None)

@@ -12,17 +12,21 @@ whole group. prime-rl itself is on no package index; this follows the contract i
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Mapping
 from typing import Any
 
+from assay.diagnostics import enforce_error_rate
 from assay.errors import DataError
 from assay.loading import load_reward
 from assay.messages import Sample
-from assay.policy.adapters.one_rollout import group_levels
+from assay.policy.adapters.one_rollout import group_levels, plain
 from assay.policy.adapters.verifiers import TURN_REWARDS, trace_sample
 from assay.policy.config_keys import from_table
 from assay.policy.credit_assignment import Rollout, TurnCredit
+
+_log = logging.getLogger(__name__)
 
 #: Turns of a rollout: how many tokens each adds, and whether the model wrote them.
 Pieces = list[tuple[int, bool]]
@@ -38,7 +42,8 @@ def advantages(
 ) -> list[list[float]]:
     """prime-rl's custom advantage function: one group, one list of numbers a rollout.
 
-    A rollout without an outcome is in no statistic and gets advantage 0 on all tokens.
+    A rollout without an outcome is in no statistic and gets advantage 0 on all tokens; a warning in
+    the log says how many there are.
 
     Args:
         inputs: prime-rl's `AdvantageInputs`: `rollouts`, and `completion_lengths` in tokens.
@@ -50,20 +55,34 @@ def advantages(
 
     Raises:
         ConfigError: An unknown setting of `credit`, or a reward that cannot be loaded.
-        DataError: Turn values that are not one per turn, or tokens that do not add up.
+        DataError: Turn values that are not one per turn, tokens that do not add up, or rollouts of
+            another form.
+        RewardError: The named reward failed on more of the group than its `max_error_rate`.
 
     Source: prime-rl, `src/prime_rl/orchestrator/algo/advantage.py` (`AdvantageFn`) and `custom.py`.
     """
     rule = from_table(TurnCredit, dict(credit or {}), "credit")
     rollouts = list(inputs.rollouts)
+    if len(inputs.completion_lengths) != len(rollouts):
+        raise DataError(
+            f"{len(rollouts)} rollouts and {len(inputs.completion_lengths)} completion_lengths; "
+            "give one a rollout"
+        )
     if reward is None:
         outcomes = [_outcome(rollout) for rollout in rollouts]
         turns = [_turns(rollout) for rollout in rollouts]
     else:
         scorer = load_reward(reward).reward
         scores = scorer.evaluate([rollout_sample(rollout, "group") for rollout in rollouts])
+        enforce_error_rate(scorer, scores)
         outcomes = [score.value for score in scores]
         turns = [score.turns for score in scores]
+    if missing := sum(outcome is None for outcome in outcomes):
+        _log.warning(
+            "%d of %d rollouts of a group have no outcome: all their advantages are 0",
+            missing,
+            len(outcomes),
+        )
     levels = group_levels(outcomes, scale=scale, eps=eps)
     group = [
         Rollout(level or 0.0, None if level is None else values, outcome=outcome)
@@ -120,14 +139,16 @@ def rollout_sample(rollout: Any, group: str) -> Sample:
     """A rollout as the library's rewards read it."""
     if not isinstance(rollout, Mapping):
         return trace_sample(rollout, group=group)
+    if missing := [name for name in ("prompt", "completion") if name not in rollout]:
+        raise DataError(f"a rollout has no {missing[0]!r}; it has {sorted(map(str, rollout))}")
     columns = {
-        key: value
+        key: plain(value)
         for key, value in rollout.items()
         if key not in ("prompt", "completion", "trajectory", "reward", "tokens")
     }
     info = rollout.get("info")
     if isinstance(info, Mapping):
-        columns = {**info, **columns}
+        columns = {**plain(info), **columns}
     columns["uid"] = group
     return Sample.of(
         rollout["prompt"],
@@ -140,15 +161,25 @@ def rollout_sample(rollout: Any, group: str) -> Sample:
 def _outcome(rollout: Any) -> float | None:
     value = rollout.get("reward") if isinstance(rollout, Mapping) else rollout.reward
     error = rollout.get("error") if isinstance(rollout, Mapping) else rollout.has_error
-    if error or value is None or not math.isfinite(float(value)):
+    if error or value is None:
         return None
-    return float(value)
+    number = _number("reward", value)
+    return number if math.isfinite(number) else None
+
+
+def _number(what: str, value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError, RuntimeError) as problem:
+        raise DataError(f"the {what} of a rollout must be a number, got {value!r:.80}") from problem
 
 
 def _turns(rollout: Any) -> tuple[float | None, ...] | None:
     info = rollout.get("info") if isinstance(rollout, Mapping) else rollout.info
     values = (info or {}).get(TURN_REWARDS) if isinstance(info, Mapping) else None
-    return None if values is None else tuple(None if v is None else float(v) for v in values)
+    if values is None:
+        return None
+    return tuple(None if v is None else _number("turn value", v) for v in plain(values))
 
 
 def _trace_pieces(trace: Any) -> Pieces:

@@ -16,7 +16,7 @@ import asyncio
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any
 
-from assay.errors import DataError
+from assay.errors import ConfigError, DataError
 from assay.messages import Sample
 from assay.policy.adapters.one_rollout import (
     OnMissing,
@@ -95,15 +95,22 @@ async def score_group(
         on_missing: As `task_reward`; a skipped or gated score records nothing.
 
     Raises:
-        RewardError: A missing score, by `on_missing`.
+        ConfigError: Something that is no Reward.
+        RewardError: A missing score, by `on_missing`; no trace then has a reward.
     """
     check_on_missing(on_missing)
+    if not isinstance(reward, Reward):
+        raise ConfigError(f"score_group needs an assay Reward, got {type(reward).__name__}")
     samples = [trace_sample(trace, group="episode") for trace in traces]
     scores = await asyncio.to_thread(reward.evaluate, samples)
-    for trace, score in zip(traces, scores, strict=True):
+    # All numbers first: where one is missing, no trace of the group has a reward.
+    values = [
+        None if s.status in ("skipped", "gated") else number_of(s, reward, on_missing)
+        for s in scores
+    ]
+    for trace, score, value in zip(traces, scores, values, strict=True):
         note_turns(trace, score)
-        if score.status not in ("skipped", "gated"):
-            value = number_of(score, reward, on_missing)
+        if value is not None:
             trace.record_reward(name or reward.name, value, weight)
     return scores
 

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from assay.diagnostics import leaf_scores
+from assay.errors import DataError
 from assay.messages import Sample
 from assay.policy.adapters.one_rollout import (
     OnMissing,
@@ -94,10 +95,21 @@ class ComputeScore:
     ) -> dict[str, Any]:
         """The row as the reward reads it."""
         found = row_columns(ground_truth, name=self.column)
-        return {"data_source": data_source, **row_columns(extra_info), **found}
+        more = row_columns(extra_info)
+        empty = extra_info is None or isinstance(extra_info, Mapping) or extra_info == "{}"
+        if not more and not empty:
+            raise DataError(
+                "extra_info must be a mapping of columns, or JSON text of one, got "
+                f"{type(extra_info).__name__}: {extra_info!r:.80}"
+            )
+        return {"data_source": data_source, **more, **found}
 
     def figures(self, score: Score) -> dict[str, float]:
-        """`score`, `passed` and the leaves' values, under the same names for every rollout."""
+        """`score`, `passed` and the leaves' values, under the same names for every rollout.
+
+        A leaf that is itself called `score` or `passed` is reported as `leaf/score`, `leaf/passed`:
+        verl trains on `score`.
+        """
         found = {
             "score": number_of(score, self.reward, self.on_missing),
             "passed": math.nan if score.passed is None else float(score.passed),
@@ -105,5 +117,6 @@ class ComputeScore:
         for path in self.reward.leaves():
             if path:
                 value = leaf_scores([score], path)[0].value
-                found[path] = math.nan if value is None else value
+                name = f"leaf/{path}" if path in ("score", "passed") else path
+                found[name] = math.nan if value is None else value
         return found

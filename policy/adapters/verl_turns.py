@@ -28,7 +28,7 @@ from torch import Tensor
 from assay.errors import ConfigError, DataError
 from assay.messages import Sample
 from assay.policy.adapters.chat_tokens import token_turns, turn_messages
-from assay.policy.adapters.one_rollout import group_levels, score_one
+from assay.policy.adapters.one_rollout import group_levels, plain, score_one
 from assay.policy.adapters.verl import ComputeScore
 from assay.policy.credit_assignment import Rollout, TurnCredit
 from assay.policy.turn_spans import spread, turn_ids
@@ -45,6 +45,8 @@ except ImportError as error:
 
 #: Name of the estimator with the default `TurnCredit`.
 ESTIMATOR = "assay_turns"
+#: Columns of verl's that are no columns of the row.
+_READ_APART = ("raw_prompt", "reward_model", "extra_info")
 #: Modes in which a turn without a verdict is the same as one with value 0, which is all that a
 #: tensor of numbers can say.
 _MODES = ("negative", "return", "trajectory")
@@ -111,7 +113,11 @@ class TurnRewardManager(RewardManagerBase):  # type: ignore[misc]
         pieces = token_turns(ids, self.tokenizer)
         truth = (row.get("reward_model") or {}).get("ground_truth")
         columns = self.scorer.columns(row.get("data_source", ""), truth, row.get("extra_info"))
-        columns = {k: v for k, v in row.items() if isinstance(v, str | int | float)} | columns
+        told = {name: plain(value) for name, value in row.items() if name not in _READ_APART}
+        kinds = (str, int, float, list, dict)
+        columns = {
+            name: value for name, value in told.items() if isinstance(value, kinds)
+        } | columns
         prompt = columns.pop("prompt", None)
         given = row.get("raw_prompt")
         sample = Sample.of(

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from assay.errors import ConfigError, RewardError
+from assay.errors import ConfigError, DataError, RewardError
 from assay.policy.adapters.nemo_gym import resources_server, verify
 from tests.policy.adapters.rewards_under_test import composed, longest, politeness
 
@@ -74,3 +74,22 @@ def test_without_nemo_gym_the_message_names_the_package() -> None:
     assert "nemo_gym" not in sys.modules
     with pytest.raises(ImportError, match=r"pip install nemo-gym"):
         resources_server(composed)
+
+
+def test_requests_of_another_form() -> None:
+    for name in ("response", "responses_create_params"):
+        body = _body("4", answer="4")
+        body[name] = None
+        with pytest.raises(DataError, match=f"must hold an object {name!r}, got None"):
+            asyncio.run(verify(composed, body))
+    with pytest.raises(ConfigError, match="has no NaN"):
+        asyncio.run(verify(composed, _body("4", answer="4"), on_missing="nan"))
+
+
+def test_requests_at_once_keep_their_own_answers() -> None:
+    async def all_of_them() -> list[float]:
+        bodies = [_body(str(i), answer=str(i % 7)) for i in range(64)]
+        found = await asyncio.gather(*(verify(composed, body) for body in bodies))
+        return [row["reward"] for row in found]
+
+    assert asyncio.run(all_of_them()) == [1.5] * 7 + [0.5] * 57

@@ -63,3 +63,14 @@ def test_the_real_executor_loads_the_file_and_reads_the_reward(tmp_path: Path) -
         executor(str(file))._fetch_rewards_via_func(["2+2? 4", "2+2? 5"], ["2+2? "] * 2, ["4"] * 2)
     )
     assert [row["rewards"] for row in found] == [[1.5], [0.5]]
+
+
+def test_calls_of_another_form() -> None:
+    for ends in ("<eos>", ("",), (1,)):
+        with pytest.raises(ConfigError, match="tuple of non-empty texts"):
+            RewardFunc(composed, ends=ends)  # type: ignore[arg-type]
+    with pytest.raises(DataError, match="query 1 must be text, got NoneType"):
+        RewardFunc(composed)(["q 4", None], ["q ", "q "], ["4", "4"])  # type: ignore[list-item]
+    numpy = pytest.importorskip("numpy")
+    found = RewardFunc(composed)(["q 4"], ["q "], numpy.array([4]))
+    assert found["rewards"] == [1.5]

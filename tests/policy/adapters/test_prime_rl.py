@@ -1,15 +1,29 @@
 """prime-rl is on no package index: its contract is checked on objects shaped as its sources say."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
-from assay.errors import ConfigError, DataError
+from assay.errors import ConfigError, DataError, RewardError
+from assay.messages import Sample
 from assay.policy.adapters.prime_rl import advantages, rollout_pieces
+from assay.reward import Reward, Score
 
 LEVEL = 0.5 / (math.sqrt(0.5) + 1e-4)
+
+
+@dataclass(frozen=True)
+class Broken(Reward):
+    name: str = "broken"
+
+    def score(self, samples: Sequence[Sample]) -> list[Score]:
+        return [Score.fail("the judge is down") for _ in samples]
+
+
+broken = Broken()
 
 
 @dataclass
@@ -89,3 +103,25 @@ def test_tokens_that_do_not_add_up_are_refused() -> None:
         rollout_pieces({"trajectory": [{"tokens": None}]}, 3)
     with pytest.raises(ConfigError, match="credit"):
         advantages(Inputs([], []), credit={"wait": 1})
+
+
+def test_missing_outcomes_are_told(caplog: pytest.LogCaptureFixture) -> None:
+    found = advantages(Inputs([_rollout(1.0, None), _rollout(None, None)], [7, 7]))
+    assert found[1] == [0.0] * 7
+    assert "1 of 2 rollouts of a group have no outcome" in caplog.text
+    with pytest.raises(RewardError, match="'broken' failed on 2 of the 2 rows"):
+        advantages(
+            Inputs([_rollout(1.0, None)] * 2, [7, 7]),
+            reward="tests.policy.adapters.test_prime_rl:broken",
+        )
+
+
+def test_groups_of_another_form() -> None:
+    with pytest.raises(DataError, match="2 rollouts and 1 completion_lengths"):
+        advantages(Inputs([_rollout(1.0, None)] * 2, [7]))
+    with pytest.raises(DataError, match="the reward of a rollout must be a number, got 'high'"):
+        advantages(Inputs([_rollout("high", None)], [7]))  # type: ignore[arg-type]
+    bare = _rollout(1.0, None)
+    del bare["completion"]
+    with pytest.raises(DataError, match="a rollout has no 'completion'"):
+        advantages(Inputs([bare], [7]), reward="tests.policy.adapters.rewards_under_test:longest")

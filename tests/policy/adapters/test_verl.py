@@ -11,6 +11,7 @@ from assay.errors import ConfigError, DataError, RewardError
 from assay.policy.adapters.chat_tokens import token_turns, turn_messages
 from assay.policy.adapters.verl import ComputeScore
 from assay.policy.credit_assignment import TurnCredit
+from assay.rewards import AnswerMatch, ChatFormat, Term, WeightedSum
 from tests.policy.adapters.rewards_under_test import composed, longest, politeness
 
 needs_verl = pytest.mark.skipif(
@@ -255,3 +256,27 @@ def test_what_the_turn_manager_refuses() -> None:
 
 async def _manager(kind: Any, compute_score: Any) -> Any:
     return kind(None, Letters(), compute_score)
+
+
+def test_rows_as_pandas_and_torch_hold_them() -> None:
+    import numpy as np
+    import torch
+
+    tests = np.array([{"input": np.int64(1), "parts": np.array([1, 2])}], dtype=object)
+    scorer = ComputeScore(composed)
+    columns = scorer.columns("s", {"answer": np.str_("4"), "tests": tests}, {"i": torch.tensor(3)})
+    assert columns["tests"] == [{"input": 1, "parts": [1, 2]}] and columns["i"] == 3
+    prompt = np.array([{"role": "user", "content": "2+2?"}], dtype=object)
+    assert scorer("s", "4", np.int64(4), {"prompt": prompt})["passed"] == 1.0
+    for odd in (["level", 3], 7, math.nan, "level=3"):
+        with pytest.raises(DataError, match="extra_info must be a mapping"):
+            scorer("s", "4", "4", odd)  # type: ignore[arg-type]
+    with pytest.raises(DataError, match="the completion: expected text"):
+        scorer("s", None, "4")  # type: ignore[arg-type]
+
+
+def test_a_leaf_called_score_is_not_what_is_trained_on() -> None:
+    named = WeightedSum({"score": Term(ChatFormat(), 0.5), "passed": Term(AnswerMatch("answer"))})
+    found = ComputeScore(named)("s", "5", "4")
+    assert found["score"] == 0.5 and found["passed"] == 0.0  # of the whole reward
+    assert (found["leaf/score"], found["leaf/passed"]) == (1.0, 0.0)
