@@ -243,7 +243,7 @@ def _trainer(
             "[trl] sets eval_strategy, but no preferences are held out; set held_out > 0 or "
             "held_out_data"
         )
-    return trainer_class(
+    trainer = trainer_class(
         model=model,
         args=arguments,
         train_dataset=train,
@@ -252,3 +252,9 @@ def _trainer(
         peft_config=lora,
         **settings,
     )
+    if lora is not None and (arguments.bf16 or arguments.fp16) and not trainer.is_deepspeed_enabled:
+        # A new head is trained whole, in 32 bits as other whole weights; autocast joins the dtypes.
+        for parameter in trainer.model.parameters():
+            if parameter.requires_grad:
+                parameter.data = parameter.data.float()
+    return trainer

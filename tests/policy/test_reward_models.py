@@ -624,6 +624,19 @@ def test_weights_that_are_trained_have_32_bits(
     assert {str(tensor.dtype) for tensor in saved.values()} == {f"torch.{dtype}"}
 
 
+def test_the_head_beside_a_lora_has_32_bits(base: Path, tmp_path: Path) -> None:
+    from safetensors.torch import load_file
+
+    trl = {**TRL, "max_steps": 2, "bf16": True, "learning_rate": 1e-6}
+    trl["model_init_kwargs"] = {"dtype": "bfloat16"}
+    config = pointwise(base, tmp_path / "out", lora={"r": 2}, trl=trl)
+    trained = main(config, preferences=preferences(12, ties=False))
+    adapter = load_file(trained.folder / "adapter" / "adapter_model.safetensors")
+    head = adapter["base_model.model.score.weight"]
+    assert not head.equal(head.bfloat16().float())  # steps this small leave a bf16 weight as it was
+    assert trained_model(trained.folder).values([sample("a", "b")])
+
+
 def test_a_pointwise_model_is_trained_by_trls_trainer(base: Path, tmp_path: Path) -> None:
     data = tmp_path / "pairs.jsonl"
     write_preferences(
