@@ -11,19 +11,31 @@ arXiv:2005.14165, appendix C. Departure: an evaluation item counts as held only 
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from assay.errors import ConfigError, DataError
 from assay.messages import as_messages
-from assay.policy.data.near_duplicates import Leak, leaks, near_duplicates
+from assay.policy.data.near_duplicates import (
+    Leak,
+    leaks,
+    near_duplicates,
+    shingles,
+    words_of,
+)
 from assay.policy.data.row_files import read_rows, write_rows
 from assay.settings import one_of, real, whole
 
 #: What of a row is compared.
 PARTS = ("prompt", "all")
+#: Columns beside `completion` that hold an answer as text.
+ANSWERS = ("answer", "solution", "response", "output")
+#: Words of the shortest item that a row can hold whole; what is shorter stands in many texts.
+#: Source: the smallest N of the same appendix.
+SHORTEST = 8
 
 
 @dataclass(frozen=True)
@@ -52,6 +64,7 @@ class Contamination:
         real("Contamination.duplicates", self.duplicates, 1e-9)
         for name in ("contained", "threshold"):
             value = getattr(self, name)
+            real(f"Contamination.{name}", value)
             if not 0 < value <= 1:
                 raise ConfigError(f"Contamination.{name} must lie in (0, 1], got {value}")
 
@@ -60,31 +73,49 @@ class Contamination:
     ) -> Checked:
         """Check training rows against evaluation rows.
 
+        A training row in which nobody said anything stays, and is nothing's duplicate.
+
         Raises:
-            DataError: A row without any text.
+            DataError: A row without a column of text, or an evaluation row without words.
         """
-        texts = [row_text(row, self.compare, place) for place, row in enumerate(rows)]
-        items = [row_text(row, "prompt", place) for place, row in enumerate(evaluation)]
-        found = leaks(
-            texts, items, threshold=self.threshold, ngram=self.ngram, contained=self.contained
-        )
+        texts = [compared(row_text(row, self.compare, place)) for place, row in enumerate(rows)]
+        items = [compared(row_text(row, "prompt", place)) for place, row in enumerate(evaluation)]
+        for place, item in enumerate(items):
+            if not item:
+                raise DataError(
+                    f"evaluation row {place} says nothing that could be compared; leave it out",
+                    place,
+                )
+        found = self._leaks(texts, items)
         if self.compare == "all":
             known = {leak.train for leak in found}
             # A prompt alone can be near an item that its row with the answer no longer is near.
-            asked = [row_text(row, "prompt", place) for place, row in enumerate(rows)]
-            more = leaks(
-                asked, items, threshold=self.threshold, ngram=self.ngram, contained=self.contained
-            )
-            found += [leak for leak in more if leak.train not in known]
+            asked = [compared(row_text(row, "prompt", place)) for place, row in enumerate(rows)]
+            found += [leak for leak in self._leaks(asked, items) if leak.train not in known]
         leaked = {leak.train for leak in found}
         kept = [place for place in range(len(rows)) if place not in leaked]
         repeats: list[tuple[int, int]] = []
         if self.duplicates <= 1:
-            first = near_duplicates([texts[place] for place in kept], self.duplicates)
-            repeats = [(kept[i], kept[j]) for i, j in enumerate(first) if i != j]
+            said = [place for place in kept if texts[place]]
+            first = near_duplicates([texts[place] for place in said], self.duplicates)
+            repeats = [(said[i], said[j]) for i, j in enumerate(first) if i != j]
             dropped = {place for place, _ in repeats}
             kept = [place for place in kept if place not in dropped]
         return Checked(kept, sorted(found, key=lambda leak: leak.train), repeats)
+
+    def _leaks(self, texts: Sequence[str], items: Sequence[str]) -> list[Leak]:
+        """Leaks among the rows that say anything, those of items too short for n-grams too."""
+        said = [place for place, text in enumerate(texts) if text]
+        found = leaks(
+            [texts[place] for place in said],
+            items,
+            threshold=self.threshold,
+            ngram=self.ngram,
+            contained=self.contained,
+        )
+        found = [replace(leak, train=said[leak.train]) for leak in found]
+        known = {leak.train for leak in found}
+        return found + _whole_items([p for p in said if p not in known], texts, items, self.ngram)
 
 
 @dataclass(frozen=True)
@@ -109,6 +140,36 @@ class Checked:
         return {"kept": len(self.kept), **kinds, "duplicates": len(self.repeats)}
 
 
+def compared(text: str) -> str:
+    r"""A text without what nobody sees: zero-width characters, soft hyphens; `_` parts words.
+
+    >>> compared("zero\u200bwidth snake_case")
+    'zerowidth snake case'
+    """
+    seen = "".join(c for c in text if c.isascii() or unicodedata.category(c) != "Cf")
+    return seen.replace("_", " ").strip()
+
+
+def _whole_items(
+    places: Sequence[int], texts: Sequence[str], items: Sequence[str], ngram: int
+) -> list[Leak]:
+    """Rows that hold a whole item of fewer than `ngram` words, but of `SHORTEST` at least."""
+    by_start: dict[int, list[tuple[int, str]]] = {}
+    for place, item in enumerate(items):
+        words = words_of(item)
+        if SHORTEST <= len(words) < ngram:
+            (start,) = shingles(" ".join(words[:SHORTEST]), SHORTEST)
+            by_start.setdefault(start, []).append((place, f" {' '.join(words)} "))
+    found = []
+    for place in places if by_start else ():
+        starts = by_start.keys() & shingles(texts[place], SHORTEST)
+        if starts:
+            row = f" {' '.join(words_of(texts[place]))} "
+            held = [one for start in starts for one, item in by_start[start] if item in row]
+            found += [Leak(place, min(held), "contained", 1.0)] if held else []
+    return found
+
+
 def row_text(row: Mapping[str, Any], compare: str = "prompt", place: int = 0) -> str:
     r"""The text of a row: what users wrote, or everything said but system prompts and tool results.
 
@@ -127,9 +188,11 @@ def row_text(row: Mapping[str, Any], compare: str = "prompt", place: int = 0) ->
         if row.get(column):
             messages = as_messages(row[column], role="user")
             said = [m.content for m in messages if m.role in roles]
-            if compare == "all" and row.get("completion"):
-                answer = as_messages(row["completion"], role="assistant")
-                said += [m.content for m in answer if m.role in roles]
+            if compare == "all":
+                if row.get("completion"):
+                    answer = as_messages(row["completion"], role="assistant")
+                    said += [m.content for m in answer if m.role in roles]
+                said += [row[name] for name in ANSWERS if isinstance(row.get(name), str)]
             return "\n".join(part for part in said if part)
     raise DataError(
         f"row {place} has no text to compare; it has {sorted(row)}; give `prompt`, `messages`, "
@@ -153,9 +216,13 @@ def check_files(
         evaluation: Evaluation files.
         output: Rows that stay, in order.
         rule: What counts.
-        report: One row a leak: both texts, kind and overlap.
+        report: One row a leak: its file and row from 0, both texts, kind and overlap.
     """
-    rows = [row for file in inputs for row in read_rows(file)]
+    rows, places = [], []
+    for file in inputs:
+        for number, row in enumerate(read_rows(file)):
+            rows.append(row)
+            places.append((str(file), number))
     items = [(str(file), row) for file in evaluation for row in read_rows(file)]
     if not rows or not items:
         raise DataError(
@@ -173,7 +240,8 @@ def check_files(
             report,
             (
                 {
-                    "row": leak.train,
+                    "file": places[leak.train][0],
+                    "row": places[leak.train][1],
                     "evaluation_file": items[leak.evaluation][0],
                     "kind": leak.kind,
                     "overlap": round(leak.overlap, 4),

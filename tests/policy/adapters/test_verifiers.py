@@ -112,8 +112,10 @@ def test_a_group_is_scored_together() -> None:
     traces = [_trace("It is 4, I say"), _trace("4")]
     asyncio.run(score_group(longest, traces))
     assert [trace.reward for trace in traces] == [1.0, 0.0]
+    group = [_trace("It is 4"), _trace("")]
     with pytest.raises(RewardError, match="nothing was said"):
-        asyncio.run(score_group(politeness, [_trace("")]))
+        asyncio.run(score_group(politeness, group))
+    assert not group[0].rewards  # not half a group
 
 
 @needs_verifiers

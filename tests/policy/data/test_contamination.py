@@ -112,7 +112,59 @@ def test_the_command(tmp_path: Path) -> None:
     assert CliRunner().invoke(app, [*arguments, "--fail"]).exit_code == 1
     assert len(list(read_rows(tmp_path / "clean.jsonl"))) == 1
     (leak,) = read_rows(tmp_path / "r.jsonl")
-    assert leak["row"] == 1 and leak["evaluation_text"] == item
+    assert (leak["file"], leak["row"]) == (str(tmp_path / "train.jsonl"), 1)
+    assert leak["evaluation_text"] == item
     with pytest.raises(DataError, match="evaluation files 0"):
         (tmp_path / "none.jsonl").write_text("")
         check_files([tmp_path / "train.jsonl"], [tmp_path / "none.jsonl"], tmp_path / "x.jsonl")
+
+
+ITEM = "Janet sells sixteen duck eggs a day and eats three of them for breakfast on every morning"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        ITEM.upper(),
+        ITEM.replace(" ", "\n\u00a0\t"),
+        "\u200b".join(ITEM),  # zero-width spaces between all letters
+        "\ufeff" + ITEM.replace("eggs", "eg\u00adgs").replace("breakfast", "break\u2060fast"),
+        "".join(chr(ord(c) + 0xFEE0) if c != " " else c for c in ITEM),  # full-width letters
+        ITEM.replace(" ", "_"),
+    ],
+)
+def test_the_same_words_in_other_clothes(text: str) -> None:
+    found = Contamination()([{"prompt": text}], [{"prompt": ITEM}])
+    assert [leak.kind for leak in found.leaks] == ["same"]
+
+
+def test_items_too_short_for_13_grams() -> None:
+    coin = random.Random(7)
+    ten, six = (
+        "Which river flows through the old town of Prague today?",
+        "Who wrote it, and when?",
+    )
+    rows = [{"prompt": f"{_text(coin)} {text} {_text(coin)}"} for text in (ten, six, ten[6:])]
+    found = Contamination()(rows, [{"prompt": ten}, {"prompt": six}])
+    assert [(leak.train, leak.evaluation, leak.kind) for leak in found.leaks] == [
+        (0, 0, "contained")
+    ]
+
+
+def test_rows_that_say_nothing_are_nobodys_copies() -> None:
+    rows = [
+        {"prompt": " "},
+        {"prompt": "\u200b"},
+        {"messages": [{"role": "system", "content": "x"}]},
+    ]
+    found = Contamination()(rows, [{"prompt": "a"}])
+    assert found.kept == [0, 1, 2] and not found.leaks
+    with pytest.raises(DataError, match="evaluation row 0 says nothing"):
+        Contamination()([{"prompt": "a"}], [{"prompt": "\n"}])
+
+
+def test_answers_in_columns_of_other_names() -> None:
+    for column in ("completion", "answer", "solution", "response", "output"):
+        row = {"question": "Hello", column: f"It reads: {ITEM}. And so on."}
+        assert Contamination()([row], [{"prompt": ITEM}]).leaks
+        assert not Contamination(compare="prompt")([row], [{"prompt": ITEM}]).leaks
