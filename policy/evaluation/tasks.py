@@ -164,7 +164,7 @@ class Tasks:
         config = self.config
         rows = [_plain(row) for row in self.rows]
         how = (self.policy.mark(), decoding, rows, config.protocol, config.max_turns or 0)
-        file = folder / f"runs-{fingerprint_of(how)[:16]}.jsonl"
+        file = folder / f"played-{fingerprint_of(how)[:16]}.jsonl"
         # A row's runs are kept as they come: the file of a cut evaluation is gone on with.
         kept = FinishedRows(file, fingerprint_of(how), 1)
 
@@ -187,9 +187,20 @@ class Tasks:
                 for row in some
             ]
 
-        if not file.is_file():
-            list(kept.run(self.rows, work))
-        return [run for row in read_rows(file) for run in row.get("runs", [row])]
+        played = list(read_rows(file)) if file.is_file() else []
+        made = not played
+        if made:
+            played = list(kept.run(self.rows, work))
+        broken = [
+            place
+            for place, row in enumerate(played)
+            if any(run["passed"] is None for run in row["runs"])
+        ]
+        if broken and not made:  # an environment failed when the file was made
+            for place, row in zip(broken, work([self.rows[p] for p in broken]), strict=True):
+                played[place] = row
+            write_rows(file, played)
+        return [run for row in played for run in row["runs"]]
 
     def _references(self, folder: Path, decoding: Decoding) -> dict[str, Any]:
         """One answer of the reference policy to each prompt, sampled with the same decoding."""

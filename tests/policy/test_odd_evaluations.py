@@ -151,3 +151,26 @@ def test_results_that_are_damaged_or_the_output_itself(tmp_path: Path) -> None:
     ):
         done = CliRunner().invoke(app, [*arguments, *more])
         assert isinstance(done.exception, ConfigError) and what in str(done.exception)
+
+
+def test_runs_whose_environment_failed_are_played_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    down = True
+
+    def play_rows(sampler: Any, rows: Any, *_: Any, **__: Any) -> list[dict[str, Any]]:
+        uid = rows[0]["uid"]
+        asked.append(uid)
+        passed = None if down and uid == "rows-1" else True
+        return [{"uid": uid, "turns": 1, "calls": 0, "value": 1.0, "passed": passed}]
+
+    monkeypatch.setattr("assay.policy.evaluation.tasks.play_rows", play_rows)
+    config = _config(tmp_path, [{"family": "orders"}] * 2, task="environment", reward=None)
+    policy = Playing(lambda messages, seed: Message("assistant", ""))
+    first = run_evaluation(config, sampler=policy)["results"][0]
+    assert first["metrics"]["success"]["units"] == 1
+    down = False
+    again = run_evaluation(config, sampler=policy)["results"][0]
+    assert again["metrics"]["success"]["units"] == 2
+    assert asked == ["rows-0", "rows-1", "rows-1"]
