@@ -18,7 +18,7 @@ from typing import Any
 
 from assay.errors import ConfigError, DataError
 from assay.messages import as_messages
-from assay.policy.data.near_duplicates import Leak, leaks, near_duplicates
+from assay.policy.data.preference_duplicates import Leak, leaks, near_duplicates
 from assay.policy.data.row_files import read_rows, write_rows
 from assay.settings import one_of, real, whole
 

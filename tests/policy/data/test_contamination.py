@@ -5,7 +5,7 @@ import pytest
 
 from assay.errors import ConfigError, DataError
 from assay.policy.data.contamination import Contamination, check_files, row_text
-from assay.policy.data.near_duplicates import jaccard, near_duplicates, shingles
+from assay.policy.data.preference_duplicates import jaccard, near_duplicates, shingles
 from assay.policy.data.row_files import read_rows, write_rows
 
 WORDS = [f"word{i}" for i in range(400)]
