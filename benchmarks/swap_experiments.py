@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.policy.pairwise_metrics import PairwiseMetrics, pairwise_metrics
+from assay.policy.order_metrics import PairwiseMetrics, pairwise_metrics
 
 SLOT_BIAS = 0.8
 WEIGHTS = (0.0, 0.1, 0.5, 2.0)
@@ -151,7 +151,7 @@ def llama_model(weight: float, objective: Any, seed: int, steps: int, folder: st
     from trl import RewardConfig
 
     from assay.policy.pairwise_trainer import PairwiseRewardTrainer
-    from examples.tiny_llama import tiny_tokenizer
+    from examples.tiny_models import tiny_tokenizer
 
     train = _token_pairs(4000, SLOT_BIAS, seed)
     if unlabelled:

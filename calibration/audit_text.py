@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
+from assay.calibration.coded_winners import MISSING
 from assay.calibration.intervals import Interval
 from assay.calibration.verdict_audit import JudgeAudit
-from assay.calibration.verdict_codes import MISSING
 
 
 def sentences(audit: JudgeAudit) -> list[str]:

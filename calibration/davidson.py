@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from assay.calibration.arrays import FloatArray, group_codes
 from assay.calibration.bradley_terry import player_codes
+from assay.calibration.coded_winners import FIRST, MISSING, SECOND, TIE, verdict_codes
 from assay.calibration.comparison_graph import check_connected, check_strongly_connected
 from assay.calibration.distributions import t_quantile
 from assay.calibration.intervals import Interval
-from assay.calibration.verdict_codes import FIRST, MISSING, SECOND, TIE, verdict_codes
 from assay.errors import DataError
 
 _LARGEST = 25.0  # a logit beyond it means that the maximum lies at infinity

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from assay.calibration.arrays import vector
+from assay.calibration.coded_winners import verdict_codes
 from assay.calibration.position import PositionCounts, position_counts
-from assay.calibration.verdict_codes import verdict_codes
 from assay.errors import DataError
 
 

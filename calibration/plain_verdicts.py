@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from assay.calibration.coded_winners import FIRST, MISSING, SECOND, TIE
 from assay.calibration.position import position_counts
-from assay.calibration.verdict_codes import FIRST, MISSING, SECOND, TIE
 from assay.calibration.verdict_table import VerdictTable
 from assay.errors import ConfigError, DataError
 

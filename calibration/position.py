@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from assay.calibration.arrays import FloatArray
 from assay.calibration.bootstrap import cluster_totals, clustered_bootstrap
+from assay.calibration.coded_winners import FIRST, MISSING, SECOND, TIE, CodeArray, verdict_codes
 from assay.calibration.intervals import Interval
-from assay.calibration.verdict_codes import FIRST, MISSING, SECOND, TIE, CodeArray, verdict_codes
 from assay.errors import DataError
 
 

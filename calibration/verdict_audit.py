@@ -13,6 +13,7 @@ from assay.calibration.arrays import FloatArray
 from assay.calibration.bins import bin_codes
 from assay.calibration.bootstrap import cluster_totals, clustered_bootstrap
 from assay.calibration.boundary import widened
+from assay.calibration.coded_winners import FIRST, MISSING, SECOND, TIE
 from assay.calibration.gap_bins import GapBin, bias_by_gap
 from assay.calibration.intervals import Interval
 from assay.calibration.null_calibration import null_ece
@@ -20,7 +21,6 @@ from assay.calibration.paired_tests import false_discovery, mcnemar
 from assay.calibration.position import PositionCounts, position_indicators, position_statistics
 from assay.calibration.position_term import two_order_statistic
 from assay.calibration.power import detectable_fairness
-from assay.calibration.verdict_codes import FIRST, MISSING, SECOND, TIE
 from assay.calibration.verdict_table import PairTable, VerdictTable
 
 BINS = 10

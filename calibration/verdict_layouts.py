@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from assay.calibration.arrays import sigmoid
-from assay.calibration.verdict_codes import FIRST, MISSING, SECOND, TIE
+from assay.calibration.coded_winners import FIRST, MISSING, SECOND, TIE
 from assay.calibration.verdict_table import VerdictTable
 from assay.errors import DataError
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from assay.calibration.arrays import FloatArray, IntArray
-from assay.calibration.verdict_codes import MISSING, CodeArray
+from assay.calibration.coded_winners import MISSING, CodeArray
 from assay.errors import DataError
 
 

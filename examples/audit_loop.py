@@ -30,7 +30,7 @@ from assay.calibration import (
 )
 from assay.calibration.verdict_table import VerdictTable
 from assay.judges import BothOrders, Calibrated, Corrected, Judge, Pair, Verdict
-from assay.judges.audit_judge import audit_judge
+from assay.judges.judge_audit import audit_judge
 from assay.messages import as_messages
 
 FEATURES = 6

@@ -132,7 +132,7 @@ def warm_up(model: Any, tokenizer: Any, steps: int) -> None:
 def starting_point(steps: int = 150) -> tuple[Any, Any]:
     """The tokenizer and the model that both runs start from."""
     from examples.tiny_agent import agent_tokenizer
-    from examples.tiny_llama import tiny_llama
+    from examples.tiny_models import tiny_llama
 
     texts = [str(row) for row in conversations()] + ['{"name": "look", "arguments": {"item": "'] * 9
     tokenizer = agent_tokenizer(texts)

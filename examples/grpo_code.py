@@ -123,7 +123,7 @@ def main(steps: int = 20) -> list[dict[str, float]]:
     from trl import GRPOConfig, GRPOTrainer
 
     from examples.code_reward import reward
-    from examples.tiny_llama import tiny_llama, tiny_tokenizer
+    from examples.tiny_models import tiny_llama, tiny_tokenizer
 
     tokenizer = tiny_tokenizer()
     model = tiny_llama(tokenizer)

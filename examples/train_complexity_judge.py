@@ -89,7 +89,7 @@ def tiny() -> tuple[Any, Any]:
     import torch
     from tokenizers import ByteLevelBPETokenizer
 
-    from examples.tiny_llama import tiny_llama, tiny_tokenizer
+    from examples.tiny_models import tiny_llama, tiny_tokenizer
 
     torch.set_num_threads(1)  # a model this small only loses by more
     judge = LLMComplexity(LocalModel("unused"))

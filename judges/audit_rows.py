@@ -6,8 +6,8 @@ import json
 import math
 from typing import Any
 
-from assay.calibration.verdict_codes import FIRST, MISSING, SECOND, TIE
-from assay.judges.audit_judge import JudgeReport
+from assay.calibration.coded_winners import FIRST, MISSING, SECOND, TIE
+from assay.judges.judge_audit import JudgeReport
 
 _CHOICE = {FIRST: "first", SECOND: "second", TIE: "tie", MISSING: ""}
 _LABEL = {FIRST: "A", SECOND: "B", TIE: "tie"}

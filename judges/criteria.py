@@ -11,8 +11,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from assay.code_blocks import extract_code
 from assay.errors import ConfigError
+from assay.fenced_code import extract_code
 from assay.judge import Item
 from assay.judges.checklist import Criterion, Finding
 from assay.judges.language import LANGUAGES, language_of

@@ -6,7 +6,7 @@ from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from typing import ClassVar, Protocol, TypeAlias
 
-from assay.judges.batches import read_ahead
+from assay.judges.row_batches import read_ahead
 from assay.judges.rows import Row
 from assay.judges.scoring import BatchScores, score_batch
 from assay.reward import Reward

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from assay.errors import ConfigError, DataError, RewardError
-from assay.judges.batches import batches, group_batches
 from assay.judges.engines import Engine, InProcess
 from assay.judges.job_report import COUNTS, Report
 from assay.judges.manifest import Manifest, State, manifest_path, refuse_other
 from assay.judges.results import ResultFile, finished_rows
+from assay.judges.row_batches import batches, group_batches
 from assay.judges.rows import BadRow, Row, RowSource
 from assay.judges.scoring import ErrorBudget
 from assay.judges.selection import Selection, Shard
@@ -61,7 +61,7 @@ class OfflineJob:
         about: For people, kept in the manifest.
         source: File that defines the reward; its content is part of the manifest.
         engine: Where batches are scored; None for this process. Others write rows as they come
-            back, in an order of their own; `assay.judges.export` restores the input's.
+            back, in an order of their own; `assay.judges.exported_results` restores the input's.
     """
 
     reward: Reward

@@ -7,8 +7,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from assay.judges.job_plan import LeafPlan, Plan
 from assay.judges.offline import OfflineJob
-from assay.judges.plan import LeafPlan, Plan
 
 
 def print_plan(plan: Plan, job: OfflineJob, console: Console) -> None:

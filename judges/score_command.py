@@ -12,13 +12,13 @@ from typing import Any, NoReturn
 from rich.console import Console
 
 from assay.errors import AssayError, ConfigError
-from assay.judges.export import export as write_export
+from assay.judges.exported_results import export as write_export
+from assay.judges.job_plan import plan
 from assay.judges.job_report import Report
 from assay.judges.offline import OfflineJob
-from assay.judges.plan import plan
 from assay.judges.plan_table import print_plan
 from assay.judges.progress import Terminal
-from assay.judges.summary_table import print_summary
+from assay.judges.score_table import print_summary
 
 
 def dry_run(job: OfflineJob, *, json_file: Path | None, quiet: bool) -> int:

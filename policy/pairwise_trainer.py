@@ -15,7 +15,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from assay.errors import ConfigError, DataError
-from assay.policy.pairwise_metrics import PairwiseMetrics, pairwise_metrics
+from assay.policy.order_metrics import PairwiseMetrics, pairwise_metrics
 from assay.rewards.losses import Space, order_balanced_cross_entropy, swap_consistency_loss
 
 try:

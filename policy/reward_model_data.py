@@ -14,7 +14,7 @@ from typing import Any
 from assay.errors import DataError
 from assay.judge import Pair
 from assay.messages import Message, Sample
-from assay.policy.data.near_duplicates import deduplicate, without_leaks
+from assay.policy.data.preference_duplicates import deduplicate, without_leaks
 from assay.policy.data.preference_sources import load_preferences
 from assay.policy.data.preferences import Preference, shuffled_slots, split_by_prompt
 from assay.policy.data.row_files import write_rows

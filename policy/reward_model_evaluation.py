@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from assay.errors import DataError
 from assay.policy.data.preferences import Preference
 from assay.policy.model_card import Calibration
-from assay.policy.pairwise_metrics import cross_entropy, pairwise_metrics
+from assay.policy.order_metrics import cross_entropy, pairwise_metrics
 from assay.policy.reward_model_data import answer_length
 from assay.rewards.temperature import TemperatureScaling
 

@@ -18,7 +18,7 @@ from assay.errors import ConfigError, DataError
 from assay.messages import Sample
 from assay.policy.credit_assignment import Rollout, TurnAdvantages, TurnCredit
 from assay.policy.even_rounds import EvenRounds
-from assay.policy.turn_metrics import JudgedTurns, failures_by_criterion, turn_metrics
+from assay.policy.turn_log import JudgedTurns, failures_by_criterion, turn_metrics
 from assay.policy.turn_spans import spread, turn_counts, turn_ids
 from assay.reward import Reward
 from assay.rewards.asynchronous import AsyncReward

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from assay.code_blocks import extract_code
+from assay.fenced_code import extract_code
 from assay.fingerprint import fingerprint_of
 from assay.messages import Sample
 from assay.reward import Reward, Score

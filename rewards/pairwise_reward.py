@@ -12,7 +12,7 @@ from assay.judge import Judge, Pair, total_cost
 from assay.messages import Message, Sample, as_messages
 from assay.reward import Reward, Score
 from assay.rewards.duel import MODES, Duel, Mode, run_duels
-from assay.rewards.duel_figures import duel_figures
+from assay.rewards.duel_log import duel_figures
 from assay.settings import real
 
 

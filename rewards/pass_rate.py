@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
-from assay.code_blocks import extract_code
 from assay.errors import ConfigError, DataError
+from assay.fenced_code import extract_code
 from assay.fingerprint import configuration_fingerprint
 from assay.messages import Sample
 from assay.reward import Reward, Score, column_names

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from assay.code_blocks import extract_code
 from assay.errors import ConfigError, DataError
+from assay.fenced_code import extract_code
 from assay.judge import Estimate
 from assay.messages import Sample
 from assay.reward import Reward, Score

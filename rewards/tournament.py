@@ -12,7 +12,7 @@ from assay.judge import Judge, Pair
 from assay.messages import Sample
 from assay.reward import Reward, Score
 from assay.rewards.duel import Duel, Mode, run_duels
-from assay.rewards.duel_figures import duel_figures
+from assay.rewards.duel_log import duel_figures
 from assay.rewards.pairwise_reward import check_duel_settings
 from assay.rewards.schedule import SCHEDULES, Schedule, all_pairs, circular_pairs, swiss_pairs
 from assay.rewards.strengths import Outcome, bradley_terry, expected_win_rates, win_rates

@@ -20,7 +20,7 @@ from assay.sandbox.compiler import (
     complaint,
     run_compiler,
 )
-from assay.sandbox.java_names import java_names
+from assay.sandbox.java_source import java_names
 from assay.sandbox.job import Job, Limits
 from assay.sandbox.languages import Language, language_of
 from assay.sandbox.program import ENVIRONMENT, Program, request_for

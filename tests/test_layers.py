@@ -109,3 +109,14 @@ def test_importing_a_folder_is_light(folder: str) -> None:
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == []
+
+
+def test_no_module_has_the_name_of_what_it_exports() -> None:
+    # `from package import name` would be the module or the function, as the imports happen to run
+    found = [
+        f"{path.relative_to(ROOT)}: {path.stem}"
+        for path in (*(path for _, path in modules()), *sorted((ROOT / "examples").glob("*.py")))
+        for node in ast.parse(path.read_text()).body
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == path.stem
+    ]
+    assert not found

@@ -11,8 +11,8 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from assay.code_blocks import extract_code
 from assay.errors import ConfigError, DataError
+from assay.fenced_code import extract_code
 from assay.judges.serving.code_service import CodeService
 from assay.judges.serving.context import Context, Endpoint
 from assay.sandbox import Job, Limits, Result, StdioTest, TestResult, Verdict

@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
-from assay.code_blocks import extract_code
 from assay.errors import ConfigError, DataError, RewardError, places_in
+from assay.fenced_code import extract_code
 from assay.judge import Estimate
 from assay.judges.complexity import ComplexityJudge, Constraints, Program, parse
 from assay.messages import Message, Sample, as_messages

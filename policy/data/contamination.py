@@ -19,7 +19,7 @@ from typing import Any
 
 from assay.errors import ConfigError, DataError
 from assay.messages import as_messages
-from assay.policy.data.near_duplicates import (
+from assay.policy.data.preference_duplicates import (
     Leak,
     leaks,
     near_duplicates,

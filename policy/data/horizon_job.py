@@ -16,7 +16,7 @@ from assay.judges.tool_schemas import inferred_tools
 from assay.judges.turn_critic import CombinedCritic, CombinedReview, ModelCritic, RuleCritic
 from assay.messages import Trajectory
 from assay.policy.data.horizon import HorizonReport, horizon_report
-from assay.policy.data.horizon_tables import horizon_tables, mistake_table
+from assay.policy.data.horizon_view import horizon_tables, mistake_table
 from assay.policy.data.mistakes import MistakeReport, mistake_report
 from assay.policy.data.row_files import write_rows
 from assay.policy.data.trajectories import read_trajectories, trajectory_row

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.errors import ConfigError
-from assay.policy.data.near_duplicates import deduplicate, without_leaks
+from assay.policy.data.preference_duplicates import deduplicate, without_leaks
 from assay.policy.data.preference_sources import READERS, load_preferences
 from assay.policy.data.preferences import (
     Preference,

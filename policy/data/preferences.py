@@ -1,7 +1,7 @@
 """Preferences: one canonical form of every pair-wise data set, and JSON lines of it.
 
 `assay.policy.data.preference_sources` reads the forms that data sets come in,
-`assay.policy.data.strong_weak` builds pairs, `assay.policy.data.near_duplicates` cleans them.
+`assay.policy.data.strong_weak` builds pairs, `assay.policy.data.preference_duplicates` cleans them.
 """
 
 from __future__ import annotations

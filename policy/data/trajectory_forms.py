@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from assay.code_blocks import extract_code
 from assay.errors import DataError
+from assay.fenced_code import extract_code
 from assay.field_readers import listed
 from assay.json_object import MalformedJson, parse_object
 from assay.messages import ROLES, Message, ToolCall, Trajectory, as_messages

@@ -177,7 +177,7 @@ def verdicts(
             print(f"  {line}")
     broken = broken_limits(audits, limits)
     if output is not None:
-        from assay.calibration.audit_page import audit_page
+        from assay.calibration.audit_html import audit_page
 
         data = {"file": file.name, "layout": table.layout, "verdicts": len(table)}
         data |= {"judges": [audit.as_json() for audit in audits], "broken": broken}

@@ -13,7 +13,7 @@ import typer
 from assay.cli_files import write_folder
 
 if TYPE_CHECKING:
-    from assay.judges.audit_judge import JudgeReport
+    from assay.judges.judge_audit import JudgeReport
 
 
 def judge(
@@ -83,7 +83,7 @@ def judge(
     from assay.calibration.probe_text import finding_advice, finding_sentence
     from assay.errors import ConfigError
     from assay.judges.audit_config import load_judge
-    from assay.judges.audit_judge import audit_judge
+    from assay.judges.judge_audit import audit_judge
     from assay.judges.pair_files import read_pairs
 
     try:
@@ -154,7 +154,7 @@ def _handed_on(report: JudgeReport) -> list[str]:
 
 
 def _write(report: JudgeReport, folder: Path, title: str, redact: bool, broken: list[str]) -> None:
-    from assay.calibration.audit_page import audit_page
+    from assay.calibration.audit_html import audit_page
     from assay.calibration.probe_text import probe_section
     from assay.judges.audit_rows import verdict_lines
 

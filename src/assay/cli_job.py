@@ -170,7 +170,7 @@ def checked(options: JobOptions, parse_spec: Callable[[], object]) -> dict[str, 
     if options.workers != "gpus" and not (options.workers.isdecimal() and int(options.workers)):
         wrong_usage(f"--workers must be a number from 1 on, or gpus; got {options.workers!r}")
     if options.export is not None:
-        from assay.judges.export import check_target
+        from assay.judges.exported_results import check_target
 
         try:
             check_target(options.export)

@@ -122,7 +122,7 @@ def _scoring() -> Finding:
 
 def _sandbox() -> list[Finding]:
     from assay.sandbox.languages import LANGUAGES
-    from assay.sandbox.probe import probe
+    from assay.sandbox.machine_checks import probe
 
     found = []
     for check in probe():

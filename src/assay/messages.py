@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from assay.code_blocks import extract_code
 from assay.errors import DataError
+from assay.fenced_code import extract_code
 from assay.field_readers import group_name, listed, text_of_content, token_ids, truth
 from assay.tool_calls import ToolCall
 
@@ -271,7 +271,7 @@ class Sample:
         return self._last_split()[1]
 
     def code(self, language: str, *, bare: bool = False) -> str | None:
-        """Code of `language` in the answer (`assay.code_blocks.extract_code`), or None."""
+        """Code of `language` in the answer (`assay.fenced_code.extract_code`), or None."""
         return extract_code(self.answer, language, bare=bare).code
 
     def trajectory(self) -> Trajectory:

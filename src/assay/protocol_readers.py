@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from assay.json_object import MalformedJson, parse_object
 from assay.messages import ToolCall
-from assay.tag_spans import Lines, tag_spans
+from assay.tagged_json import Lines, tag_spans
 from assay.tool_protocol import CallFault, ParsedTurn, Protocol
 
 _MIRO_FIELDS = ("server_name", "tool_name", "arguments")

@@ -12,7 +12,7 @@ from assay.json_object import MalformedJson, parse_object
 from assay.messages import Message, ToolCall
 from assay.protocols import PROTOCOLS, Hermes, MiroFlow, ParsedTurn, Protocol, React, canonical
 from assay.protocols import protocol as lookup
-from assay.tag_spans import tag_spans
+from assay.tagged_json import tag_spans
 
 names = st.text(st.characters(categories=("L", "N"), include_characters="_-."), min_size=1)
 values = st.recursive(

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from assay.cli import app
 from assay.errors import ConfigError, DataError, RewardError
-from assay.judges.export import check_target, export
+from assay.judges.exported_results import check_target, export
 from assay.judges.process_engine import Processes, visible_gpus
 from assay.judges.ray_engine import RayData
 from assay.judges.rows import Row, RowSource

@@ -84,7 +84,7 @@ def trained() -> Iterator[tuple[Any, Any]]:
 
 
 def train() -> tuple[Any, Any]:
-    from examples.tiny_llama import tiny_llama, tiny_tokenizer
+    from examples.tiny_models import tiny_llama, tiny_tokenizer
 
     tokenizer = tiny_tokenizer()
     model = tiny_llama(tokenizer)

@@ -16,10 +16,10 @@ import pytest
 
 from assay.errors import ConfigError, DataError, RewardError
 from assay.judges.engines import InProcess
+from assay.judges.job_plan import plan
 from assay.judges.job_report import Report
 from assay.judges.manifest import manifest_path
 from assay.judges.offline import OfflineJob
-from assay.judges.plan import plan
 from assay.judges.selection import Shard
 from assay.rewards import Reward, Sample, Score
 from tests.judges import toy_rewards

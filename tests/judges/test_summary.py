@@ -9,6 +9,7 @@ import pytest
 from rich.console import Console
 
 from assay.diagnostics import leaf_scores
+from assay.judges.score_table import print_summary
 from assay.judges.summary import (
     BINS,
     MOST_NOTES,
@@ -18,7 +19,6 @@ from assay.judges.summary import (
     leaf_of,
     sparkline,
 )
-from assay.judges.summary_table import print_summary
 from assay.rewards import Reward, Route, Score, Term, WeightedSum
 from tests.judges import toy_rewards
 

@@ -13,7 +13,7 @@ from assay.messages import Sample
 from assay.policy.turn_credit import TurnCreditGRPOTrainer
 from assay.reward import Reward, Score
 from examples.tiny_agent import agent_tokenizer
-from examples.tiny_llama import tiny_llama
+from examples.tiny_models import tiny_llama
 
 GOOD = '<tool_call>{"name": "look", "arguments": {"item": "good"}}</tool_call>'
 BAD = '<tool_call>{"name": "look", "arguments": {"item": "bad"}}</tool_call>'

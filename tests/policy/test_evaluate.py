@@ -219,7 +219,7 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_model_in_a_folder_is_sampled_and_plays(tmp_path: Path) -> None:
     pytest.importorskip("torch")
-    from examples.tiny_llama import tiny_llama, tiny_tokenizer
+    from examples.tiny_models import tiny_llama, tiny_tokenizer
 
     tokenizer = tiny_tokenizer()
     tiny_llama(tokenizer).save_pretrained(tmp_path / "m")

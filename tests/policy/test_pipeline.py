@@ -25,7 +25,7 @@ ROOT = Path(__file__).parents[2]
 PREPARE = """
 import json, sys
 sys.path.insert(0, {root!r})
-from examples.tiny_llama import tiny_llama, tiny_tokenizer
+from examples.tiny_models import tiny_llama, tiny_tokenizer
 
 def prepare(folder, seed):
     tokenizer = tiny_tokenizer()

@@ -17,7 +17,7 @@ import pytest
 from assay.errors import ConfigError, DataError
 from assay.policy.data.crossed_pairs import unlabelled_pairs
 from assay.policy.data.preferences import Preference, write_preferences
-from assay.policy.pairwise_metrics import cross_entropy, pairwise_metrics
+from assay.policy.order_metrics import cross_entropy, pairwise_metrics
 from assay.policy.reward_model_config import PairwiseConfig, PointwiseConfig
 from assay.policy.reward_model_data import (
     export_stock,
@@ -54,7 +54,7 @@ TRL = {
 @pytest.fixture(scope="module")
 def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the tiny Llama."""
-    from examples.tiny_llama import tiny_llama, tiny_tokenizer
+    from examples.tiny_models import tiny_llama, tiny_tokenizer
 
     folder = tmp_path_factory.mktemp("base")
     tokenizer = tiny_tokenizer()
@@ -65,7 +65,7 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def tokenizer() -> Any:
-    from examples.tiny_llama import tiny_tokenizer
+    from examples.tiny_models import tiny_tokenizer
 
     return tiny_tokenizer()
 

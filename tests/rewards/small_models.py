@@ -6,7 +6,7 @@ import random
 from functools import cache
 from typing import Any
 
-from examples.tiny_llama import tiny_tokenizer
+from examples.tiny_models import tiny_tokenizer
 
 TOOL_TEMPLATE = (
     "{% if tools %}<|im_start|>system\n{% for t in tools %}{{ t | tojson }}\n{% endfor %}"
@@ -113,7 +113,7 @@ def grpo(reward: Any, **settings: Any) -> dict[str, float]:
     from datasets import Dataset
     from trl import GRPOConfig, GRPOTrainer
 
-    from examples.tiny_llama import tiny_llama
+    from examples.tiny_models import tiny_llama
 
     words = tokenizer()
     settings = {

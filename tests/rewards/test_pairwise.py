@@ -188,7 +188,7 @@ def test_special_tokens_without_a_chat_template() -> None:
     """A classifier reads what its tokenizer puts around a text; a reply follows no end token."""
     from tokenizers.processors import TemplateProcessing
 
-    from examples.tiny_llama import tiny_tokenizer
+    from examples.tiny_models import tiny_tokenizer
 
     words = tiny_tokenizer()
     words.chat_template = None

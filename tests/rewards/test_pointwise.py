@@ -232,7 +232,7 @@ def test_what_does_not_fit_keeps_both_ends() -> None:
 
 
 def test_a_tokenizer_without_template_gets_a_pair_of_texts() -> None:
-    from examples.tiny_llama import tiny_tokenizer
+    from examples.tiny_models import tiny_tokenizer
 
     words = tiny_tokenizer()
     words.chat_template = None

@@ -69,7 +69,7 @@ def train(reward: Any, **settings: Any) -> Any:
     from datasets import Dataset
     from trl import GRPOConfig, GRPOTrainer
 
-    from examples.tiny_llama import tiny_llama, tiny_tokenizer
+    from examples.tiny_models import tiny_llama, tiny_tokenizer
 
     tokenizer = tiny_tokenizer()
     settings = {

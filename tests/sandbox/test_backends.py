@@ -27,7 +27,7 @@ from assay.sandbox import (
     default_sandbox,
 )
 from assay.sandbox.choice import sandbox_named
-from assay.sandbox.probe import probe
+from assay.sandbox.machine_checks import probe
 from assay.sandbox.remote import (
     HttpSandbox,
     job_from_json,

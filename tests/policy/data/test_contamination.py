@@ -1,11 +1,12 @@
 import random
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from assay.errors import ConfigError, DataError
 from assay.policy.data.contamination import Contamination, check_files, row_text
-from assay.policy.data.near_duplicates import jaccard, near_duplicates, shingles
+from assay.policy.data.preference_duplicates import jaccard, near_duplicates, shingles
 from assay.policy.data.row_files import read_rows, write_rows
 
 WORDS = [f"word{i}" for i in range(400)]
@@ -152,7 +153,7 @@ def test_items_too_short_for_13_grams() -> None:
 
 
 def test_rows_that_say_nothing_are_nobodys_copies() -> None:
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"prompt": " "},
         {"prompt": "\u200b"},
         {"messages": [{"role": "system", "content": "x"}]},

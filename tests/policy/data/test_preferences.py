@@ -23,7 +23,7 @@ from assay.judges.criteria import Compiles, LengthWithin, RewardPasses
 from assay.judges.offline import OfflineJob
 from assay.judges.progress import Terminal
 from assay.messages import Message, ToolCall
-from assay.policy.data.near_duplicates import (
+from assay.policy.data.preference_duplicates import (
     deduplicate,
     jaccard,
     leaks,

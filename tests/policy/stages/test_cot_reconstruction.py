@@ -37,7 +37,7 @@ def test_rows_without_traces_are_refused(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_tiny_model_is_trained_and_its_traces_are_replayed(tmp_path: Path) -> None:
     pytest.importorskip("trl")
-    from examples.tiny_llama import tiny_llama, tiny_tokenizer
+    from examples.tiny_models import tiny_llama, tiny_tokenizer
 
     words = tiny_tokenizer()
     model = tiny_llama(words)

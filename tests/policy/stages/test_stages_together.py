@@ -26,7 +26,7 @@ ANSWERS = ["```python\na, b = map(int, input().split())\nprint(a + b)\n```", "No
 
 @pytest.fixture(scope="module")
 def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    from examples.tiny_llama import tiny_llama, tiny_tokenizer
+    from examples.tiny_models import tiny_llama, tiny_tokenizer
 
     folder = tmp_path_factory.mktemp("base")
     tokenizer = tiny_tokenizer()

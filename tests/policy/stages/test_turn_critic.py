@@ -68,7 +68,7 @@ def test_settings(tmp_path: Path) -> None:
 
 def test_a_tiny_model_is_trained_and_its_malformed_replies_abstain(tmp_path: Path) -> None:
     pytest.importorskip("trl")
-    from examples.tiny_llama import tiny_llama, tiny_tokenizer
+    from examples.tiny_models import tiny_llama, tiny_tokenizer
 
     words = tiny_tokenizer()
     model = tiny_llama(words)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from assay.calibration.calibrator import Calibrator
+from assay.calibration.coded_winners import FIRST, MISSING, SECOND, TIE
 from assay.calibration.correction import (
     PositionCorrection,
     suggested_max_order_gap,
@@ -24,7 +25,6 @@ from assay.calibration.probe_requests import Ask, ProbeItem, Versions, both_orde
 from assay.calibration.probes import ProbeRun, run_probes, standard_probes
 from assay.calibration.temperature import Temperature
 from assay.calibration.verdict_audit import JudgeAudit, audit_verdicts
-from assay.calibration.verdict_codes import FIRST, MISSING, SECOND, TIE
 from assay.calibration.verdict_table import VerdictTable
 from assay.errors import DataError
 from assay.fingerprint import fingerprint_of

@@ -1,6 +1,6 @@
 import pytest
 
-from assay.sandbox.java_names import java_names
+from assay.sandbox.java_source import java_names
 
 
 @pytest.mark.parametrize(

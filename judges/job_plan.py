@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 from assay.errors import DataError
-from assay.judges.batches import batches
 from assay.judges.manifest import refuse_other
 from assay.judges.offline import Listener, OfflineJob, has_failure
 from assay.judges.results import finished_rows
+from assay.judges.row_batches import batches
 from assay.messages import Sample
 from assay.reward import Reward
 

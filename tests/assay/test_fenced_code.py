@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.code_blocks import ALIASES, CodeBlock, Extraction, code_blocks, extract_code
+from assay.fenced_code import ALIASES, CodeBlock, Extraction, code_blocks, extract_code
 
 
 def block(code: str, tag: str = "python", fence: str = "```") -> str:

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from assay.calibration.audit_text import advice, sentences
+from assay.calibration.coded_winners import FIRST, SECOND
 from assay.calibration.plots import as_svg, plot_bias_by_gap, plot_order_gap, plot_reliability
 from assay.calibration.verdict_audit import JudgeAudit
-from assay.calibration.verdict_codes import FIRST, SECOND
 
 _STYLE = """
 body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#222}

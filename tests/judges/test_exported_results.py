@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from assay.cli import app
 from assay.errors import ConfigError, DataError
 from assay.judges.explain import find_row, lines
-from assay.judges.export import export
+from assay.judges.exported_results import export
 from assay.judges.rows import BadRow, RowSource
 from assay.judges.strict_json import encode_line
 from assay.reward import Score

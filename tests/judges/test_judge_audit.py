@@ -18,7 +18,7 @@ from assay.errors import ConfigError, DataError
 from assay.judge import Judge, Pair, Verdict
 from assay.judges import BothOrders, Calibrated, Corrected, LLMPairwise
 from assay.judges.audit_config import load_judge
-from assay.judges.audit_judge import Repeated, audit_judge
+from assay.judges.judge_audit import Repeated, audit_judge
 from assay.judges.pair_files import read_pairs
 from assay.judges.serving.config import ServeConfig
 from assay.judges.serving.context import Context

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from assay.policy.credit_assignment import Rollout, TurnCredit
-from assay.policy.turn_metrics import JudgedTurns, failures_by_criterion, turn_metrics
+from assay.policy.turn_log import JudgedTurns, failures_by_criterion, turn_metrics
 from assay.policy.turn_spans import spread, turn_counts, turn_ids
 from assay.reward import Score
 
