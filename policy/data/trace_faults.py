@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from assay.policy.data.near_duplicates import shingles, words_of
+from assay.policy.data.preference_duplicates import shingles, words_of
 
 #: Words that say an answer without a reason for it.
 _SAYING = frozenset(
