@@ -140,7 +140,6 @@ def kept_rollouts(
 
     Args:
         folder: Holds `rollouts.jsonl`, `scores.jsonl` and `rollouts.json` with what made them.
-            Groups with a failed score are scored again: what broke may be mended.
         model: Called without arguments for the model, only if there is something to generate.
         tokenizer: Its tokenizer.
         rows: Problems.
@@ -166,6 +165,7 @@ def kept_samples(
     reward: Reward,
     *,
     checkpoint: str,
+    again: bool = False,
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Rollouts of any origin and their score rows, from `folder` as far as they are there.
 
@@ -178,6 +178,8 @@ def kept_samples(
         decoding: How `make` samples.
         reward: Scores them.
         checkpoint: What the sampling policy is known by.
+        again: Score groups with a failed score again: what broke may be mended. Not where a run
+            that goes on must find the scores that it began with.
     """
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
@@ -190,7 +192,7 @@ def kept_samples(
     earlier: list[dict[str, Any]] = []
     if sampled and about.get("mark") == mark and files[1].is_file():
         earlier = list(read_rows(files[1]))
-        if all(score["status"] != "failed" for score in earlier):
+        if not again or all(score["status"] != "failed" for score in earlier):
             return list(read_rows(files[0])), earlier
     start = time.monotonic()
     # What was told of the files until now is taken back before they change: a kill in between

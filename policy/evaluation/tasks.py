@@ -94,6 +94,7 @@ class Tasks:
             decoding,
             self._reward or _Unscored(),
             checkpoint=self.policy.mark(),
+            again=True,
         )
         found = [row | {"score": score} for row, score in zip(rollouts, scores, strict=True)]
         if self.reference is not None:

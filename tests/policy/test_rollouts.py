@@ -19,13 +19,14 @@ ROWS = [{"uid": "a", "prompt": "?"}, {"uid": "b", "prompt": "!"}]
 
 
 def _kept(
-    folder: Path, checkpoint: str, reward: Reward | None = None
+    folder: Path, checkpoint: str, reward: Reward | None = None, again: bool = False
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     def make() -> list[dict[str, Any]]:
         return [row | {"completion": checkpoint, "truncated": False} for row in ROWS]
 
     rule = reward or Length(target=1)
-    return kept_samples(folder, make, ROWS, Decoding(n=1), rule, checkpoint=checkpoint)
+    how = Decoding(n=1)
+    return kept_samples(folder, make, ROWS, how, rule, checkpoint=checkpoint, again=again)
 
 
 class Killed(BaseException):
@@ -71,7 +72,10 @@ def test_failed_scores_are_asked_for_again_and_no_others(tmp_path: Path) -> None
     reward = Shaky({"b"})
     assert [score["status"] for score in _kept(tmp_path, "x", reward)[1]] == ["scored", "failed"]
     reward.broken.clear()
-    assert [score["value"] for score in _kept(tmp_path, "x", reward)[1]] == [1.0, 1.0]
+    # A stage that goes on finds the scores that it began with; an evaluation asks again.
+    assert [score["status"] for score in _kept(tmp_path, "x", reward)[1]] == ["scored", "failed"]
+    mended = _kept(tmp_path, "x", reward, again=True)[1]
+    assert [score["value"] for score in mended] == [1.0, 1.0]
     assert reward.asked == ["a", "b", "b"]
 
 
