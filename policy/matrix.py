@@ -15,8 +15,8 @@ from assay.policy.checkpoints import write_json_file
 from assay.policy.config_keys import from_table
 from assay.policy.data.sources import as_sources, read_sources
 from assay.policy.recipe import EvaluationSpec, Recipe
-from assay.policy.rollouts import kept_rollouts, summarise, weights_mark
-from assay.policy.stages.models import load_policy, load_tokenizer
+from assay.policy.rollouts import kept_samples, summarise, weights_mark
+from assay.policy.stages.models import load_tokenizer, sampled
 from assay.policy.stages.rl_rewards import code_reward, model_reward
 from assay.reward import Reward
 from assay.sandbox import Limits
@@ -61,10 +61,9 @@ def evaluate_policy(
         for name, part in found.items()
         for number, row in enumerate(part)
     ]
-    rollouts, scores = kept_rollouts(
+    rollouts, scores = kept_samples(
         folder,
-        lambda: _ready(model),
-        tokenizer,
+        lambda: sampled(model, tokenizer, rows, spec.decoding, vllm=spec.vllm),
         rows,
         spec.decoding,
         reward,
@@ -131,10 +130,3 @@ def _messages(prompt: Any) -> list[dict[str, Any]]:
     from assay.rewards.chat_text import chat_message
 
     return [chat_message(message) for message in as_messages(prompt, role="user")]
-
-
-def _ready(model: str) -> Any:
-    import torch
-
-    loaded = load_policy(model)
-    return loaded.to("cuda") if torch.cuda.is_available() else loaded

@@ -17,6 +17,7 @@ from assay.policy.launch.files import launch_file
 from assay.policy.recipe import Recipe, StageSpec
 from assay.policy.stages.models import require_lora_keys
 from assay.policy.stages.registry import Family
+from assay.policy.vllm_sampling import require_vllm
 
 #: The configuration class of TRL that a stage's `[trl]` goes to.
 _TRL: Mapping[Family, str] = {
@@ -46,6 +47,8 @@ def require_ready(recipe: Recipe, stages: Iterable[StageSpec]) -> None:
         try:
             sources = as_sources(recipe.resolve(evaluation.data))
             _require_files(recipe, [source.path for source in sources])
+            if evaluation.vllm:
+                require_vllm()
             if evaluation.reward is not None:
                 load_reward(evaluation.reward)
             if evaluation.reward_model is not None:
@@ -63,6 +66,8 @@ def _require_stage(recipe: Recipe, stage: StageSpec) -> None:
         require_lora_keys(config.lora)
     if stage.launch:
         launch_file(stage.launch)
+    if getattr(config, "vllm", "off") != "off":
+        require_vllm()
     _require_files(recipe, _files(config))
     for holder in (config, *getattr(config, "replay", ())):
         if getattr(holder, "reward", None) is not None:

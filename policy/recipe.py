@@ -89,6 +89,7 @@ class EvaluationSpec:
         decoding: How to sample.
         limit: Most prompts of each source.
         limits: Of each test of `code`, where not the sandbox's own (`assay.sandbox.Limits`).
+        vllm: Sample with vLLM, in a process of its own.
     """
 
     name: str
@@ -99,6 +100,7 @@ class EvaluationSpec:
     decoding: Decoding = field(default_factory=Decoding)
     limit: int | None = None
     limits: Mapping[str, Any] = field(default_factory=dict)
+    vllm: bool = False
 
     __hash__ = None  # type: ignore[assignment]
 

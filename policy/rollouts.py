@@ -62,7 +62,7 @@ def generate(
     """
     import torch
 
-    ends = _end_ids(model, tokenizer)
+    ends = end_ids(model.generation_config, tokenizer)
     side, tokenizer.padding_side = tokenizer.padding_side, "left"
     training = model.training
     model.eval()
@@ -82,15 +82,7 @@ def generate(
             torch.manual_seed(decoding.seed)
             for start in range(0, len(jobs), decoding.batch_size):
                 batch = jobs[start : start + decoding.batch_size]
-                texts = [
-                    tokenizer.apply_chat_template(
-                        row["prompt"],
-                        tools=row.get("tools") or None,
-                        tokenize=False,
-                        add_generation_prompt=True,
-                    )
-                    for row in batch
-                ]
+                texts = [rendered(row, tokenizer) for row in batch]
                 inputs = tokenizer(
                     texts, return_tensors="pt", padding=True, add_special_tokens=False
                 ).to(model.device)
@@ -104,11 +96,40 @@ def generate(
                 )
                 width = inputs["input_ids"].shape[1]
                 for row, ids in zip(batch, output[:, width:].tolist(), strict=True):
-                    found.append(_rollout(row, ids, ends, tokenizer))
+                    found.append(rollout_row(row, ids, ends, tokenizer))
     finally:
         tokenizer.padding_side = side
         model.train(training)
     return found
+
+
+def rendered(row: Mapping[str, Any], tokenizer: Any) -> str:
+    """The prompt of a row as the model reads it."""
+    text: str = tokenizer.apply_chat_template(
+        row["prompt"], tools=row.get("tools") or None, tokenize=False, add_generation_prompt=True
+    )
+    return text
+
+
+def end_ids(generation_config: Any, tokenizer: Any) -> set[int]:
+    """Tokens that end a completion: the model's own, and the tokenizer's."""
+    configured = getattr(generation_config, "eos_token_id", None)
+    ids = configured if isinstance(configured, list) else [configured]
+    return {int(i) for i in [*ids, tokenizer.eos_token_id] if i is not None}
+
+
+def rollout_row(
+    row: Mapping[str, Any], ids: Sequence[int], ends: set[int], tokenizer: Any
+) -> dict[str, Any]:
+    """A rollout of `row`: what was sampled up to its end; without an end it is truncated."""
+    end = next((i for i, token in enumerate(ids) if token in ends), None)
+    kept = list(ids) if end is None else list(ids[: end + 1])
+    text = tokenizer.decode(kept if end is None else kept[:-1], skip_special_tokens=True)
+    return dict(row) | {
+        "completion": [{"role": "assistant", "content": text}],
+        "completion_ids": kept,
+        "truncated": end is None,
+    }
 
 
 def score_rollouts(
@@ -126,37 +147,6 @@ def score_rollouts(
     return scores
 
 
-def kept_rollouts(
-    folder: str | Path,
-    model: Any,
-    tokenizer: Any,
-    rows: Sequence[Mapping[str, Any]],
-    decoding: Decoding,
-    reward: Reward,
-    *,
-    checkpoint: str,
-) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Rollouts and score rows, from `folder` if they were made for the same settings before.
-
-    Args:
-        folder: Holds `rollouts.jsonl`, `scores.jsonl` and `rollouts.json` with what made them.
-        model: Called without arguments for the model, only if there is something to generate.
-        tokenizer: Its tokenizer.
-        rows: Problems.
-        decoding: How to sample.
-        reward: Scores them.
-        checkpoint: What the model's weights are known by.
-    """
-    return kept_samples(
-        folder,
-        lambda: generate(model(), tokenizer, rows, decoding),
-        rows,
-        decoding,
-        reward,
-        checkpoint=checkpoint,
-    )
-
-
 def kept_samples(
     folder: str | Path,
     make: Callable[[], list[dict[str, Any]]],
@@ -172,7 +162,7 @@ def kept_samples(
     Rollouts are kept by themselves, so that another reward scores them without new sampling.
 
     Args:
-        folder: As of `kept_rollouts`.
+        folder: Holds `rollouts.jsonl`, `scores.jsonl` and `rollouts.json` with what made them.
         make: Samples; called only if there is something to sample.
         rows: Problems.
         decoding: How `make` samples.
@@ -308,25 +298,6 @@ def _sample(row: Mapping[str, Any]) -> Sample:
     return Sample.of(
         row["prompt"], row["completion"], columns, completion_ids=row.get("completion_ids")
     )
-
-
-def _rollout(
-    row: Mapping[str, Any], ids: list[int], ends: set[int], tokenizer: Any
-) -> dict[str, Any]:
-    end = next((i for i, token in enumerate(ids) if token in ends), None)
-    kept = ids if end is None else ids[: end + 1]
-    text = tokenizer.decode(kept if end is None else kept[:-1], skip_special_tokens=True)
-    return dict(row) | {
-        "completion": [{"role": "assistant", "content": text}],
-        "completion_ids": kept,
-        "truncated": end is None,
-    }
-
-
-def _end_ids(model: Any, tokenizer: Any) -> set[int]:
-    configured = getattr(model.generation_config, "eos_token_id", None)
-    ids = configured if isinstance(configured, list) else [configured]
-    return {int(i) for i in [*ids, tokenizer.eos_token_id] if i is not None}
 
 
 def _plain(row: Mapping[str, Any]) -> dict[str, Any]:

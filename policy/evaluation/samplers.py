@@ -62,13 +62,10 @@ class LocalPolicy(Sampler):
         return fingerprint_of((weights_mark(self.model), self.chat_template or ""))
 
     def _open(self) -> tuple[Any, Any]:
-        import torch
-
-        from assay.policy.stages.models import load_policy, load_tokenizer
+        from assay.policy.stages.models import load_tokenizer, ready_policy
 
         tokenizer = load_tokenizer(self.model, self.chat_template)
-        model = load_policy(self.model)
-        return (model.to("cuda") if torch.cuda.is_available() else model), tokenizer
+        return ready_policy(self.model), tokenizer
 
 
 @dataclass(frozen=True)

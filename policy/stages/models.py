@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from assay.judges.ranks import rank_device, whole_models
 from assay.policy.chat import install_template
 from assay.policy.config_keys import require_known
 from assay.policy.config_types import require_types
+from assay.policy.rollouts import Decoding, generate
 from assay.policy.trained_weights import save_weights
+from assay.policy.vllm_sampling import sample_apart
 
 
 def load_tokenizer(model: str, chat_template: str | None = None, **settings: Any) -> Any:
@@ -40,6 +43,34 @@ def load_policy(
 
     given = with_dtype(settings, all_weights=all_weights)
     return AutoModelForCausalLM.from_pretrained(model, **given)
+
+
+def ready_policy(model: str) -> Any:
+    """The causal language model to sample from: whole, on this rank's GPU."""
+    with whole_models():
+        return load_policy(model).to(rank_device())
+
+
+def sampled(
+    model: str,
+    tokenizer: Any,
+    rows: Sequence[Mapping[str, Any]],
+    decoding: Decoding,
+    *,
+    vllm: bool = False,
+) -> list[dict[str, Any]]:
+    """Rollouts of a checkpoint, by vLLM or by transformers; both give the GPU back.
+
+    Args:
+        model: Folder or hub id.
+        tokenizer: Its tokenizer.
+        rows: Problems.
+        decoding: How to sample.
+        vllm: By vLLM, in a process of its own.
+    """
+    if vllm:
+        return sample_apart(model, tokenizer, rows, decoding)
+    return generate(ready_policy(model), tokenizer, rows, decoding)
 
 
 def with_dtype(settings: Mapping[str, Any] | None, *, all_weights: bool) -> dict[str, Any]:

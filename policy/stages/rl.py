@@ -14,12 +14,13 @@ from assay.groups import world
 from assay.policy.checkpoints import resume_point, train_from, write_json_file
 from assay.policy.config_keys import trl_arguments
 from assay.policy.data.difficulty import DifficultyFilter, MeetsBound, Solved
-from assay.policy.rollouts import Decoding, kept_rollouts, weights_mark
+from assay.policy.rollouts import Decoding, kept_samples, weights_mark
 from assay.policy.stages.models import (
     device_settings,
     load_policy,
     load_tokenizer,
     lora_config,
+    sampled,
     save_policy,
 )
 from assay.policy.stages.progress_log import quiet, read_log, stage_callbacks
@@ -139,11 +140,12 @@ def filtered(
         batch_size=4 * config.num_generations,
         seed=config.seed + rank,
     )
-    rollouts, scores = kept_rollouts(
+    own = rows[rank::ranks]
+    by_vllm = config.vllm != "off"
+    rollouts, scores = kept_samples(
         Path(config.output_dir) / "filter" / f"{rank}-of-{ranks}",
-        lambda: _on_device(load_policy(config.model)),
-        tokenizer,
-        rows[rank::ranks],
+        lambda: sampled(config.model, tokenizer, own, decoding, vllm=by_vllm),
+        own,
         decoding,
         reward,
         checkpoint=weights_mark(config.model),
@@ -270,12 +272,6 @@ def _totals(folder: str) -> dict[str, float]:
     if entries:
         found["tokens"] = entries[-1].get("num_tokens", 0.0)
     return found
-
-
-def _on_device(model: Any) -> Any:
-    import torch
-
-    return model.to("cuda") if torch.cuda.is_available() else model
 
 
 def _from_all_ranks(items: list[Any]) -> list[Any]:

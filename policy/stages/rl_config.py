@@ -92,7 +92,8 @@ class RLConfig(StageConfig):
             normalisation, so that a batch with few useful groups is not a small step.
         asynchronous: Run the parts of an ungated sum at the same time, each an AsyncReward; needs
             `multi_objective_aggregation = "normalize_then_sum"` in `[trl]` where there are several.
-        vllm: Generate with vLLM: `colocate` on the training GPUs, or a `server`.
+        vllm: Generate with vLLM: `colocate` on the training GPUs, or a `server`. The filter then
+            samples with vLLM too, on the training GPUs, before they hold anything else.
 
     Source: Nanbeige4.1-3B report (arXiv:2602.13367): 8 rollouts; KL, learning rate and steps are
     not disclosed, ours are in the recipes. Overlong punishment: DAPO (arXiv:2503.14476).
