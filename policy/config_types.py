@@ -93,7 +93,7 @@ def _words(hint: Any) -> list[str]:
         parts = [part for part in get_args(hint) if part is not type(None)]
         return [word for part in parts for word in _words(part)]
     if origin is Literal:
-        return ["text"]
+        return ["one of " + ", ".join(map(repr, get_args(hint)))]
     if origin is tuple:
         return ["a list"]
     return [_WORDS.get(hint, "a table")]

@@ -24,9 +24,7 @@ from tests.rewards.small_models import language_model, tokenizer  # noqa: E402
 @pytest.fixture
 def folder(tmp_path: Path) -> str:
     language_model().save_pretrained(tmp_path)
-    words = tokenizer()
-    words.chat_template = "{% for m in messages %}{{ m['content'] }}{% endfor %}"
-    words.save_pretrained(tmp_path)
+    tokenizer("{% for m in messages %}{{ m['content'] }}{% endfor %}").save_pretrained(tmp_path)
     return str(tmp_path)
 
 
