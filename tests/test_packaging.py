@@ -217,3 +217,22 @@ def _requirements(extra: str) -> list[str]:
         inner = re.fullmatch(r"assay\[([\w,]+)\]", line)
         found += [r for e in inner[1].split(",") for r in _requirements(e)] if inner else [line]
     return found
+
+
+def test_the_extra_train_is_enough_for_every_stage() -> None:
+    """What the stages import late, when hours of training lie behind them."""
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"][
+        "optional-dependencies"
+    ]
+    brought = {re.split(r"[<>=;\[]", item)[0] for item in extras["train"] + extras["models"]}
+    late = {
+        "trl",
+        "peft",
+        "datasets",
+        "accelerate",
+        "safetensors",
+        "matplotlib",  # the report
+        "jsonschema",  # agentic RL checks tool calls
+        "datasketch",  # contamination of mixtures
+    }
+    assert late <= brought
