@@ -19,6 +19,7 @@ from assay.policy.rollouts import kept_samples, summarise, weights_mark
 from assay.policy.stages.models import load_tokenizer, sampled
 from assay.policy.stages.rl_rewards import code_reward, model_reward
 from assay.reward import Reward
+from assay.rewards.chat_text import chat_prompt
 from assay.sandbox import Limits
 
 #: Folder of the matrix in a run; one folder a checkpoint, one a set.
@@ -56,7 +57,7 @@ def evaluate_policy(
     found = read_sources(as_sources(recipe.resolve(spec.data)), limit=spec.limit)
     rows = [
         {k: v for k, v in row.items() if k != "completion"}
-        | {"prompt": with_system(_messages(row["prompt"]), settings.get("system_prompt", ""))}
+        | {"prompt": with_system(chat_prompt(row["prompt"]), settings.get("system_prompt", ""))}
         | {"uid": str(row.get("uid", f"{name}-{number}"))}
         for name, part in found.items()
         for number, row in enumerate(part)
@@ -123,10 +124,3 @@ def read_matrix(run: Path) -> dict[str, dict[str, dict[str, Any]]]:
         checkpoint, name = path.parts[-3], path.parts[-2]
         found.setdefault(checkpoint, {})[name] = json.loads(path.read_text(encoding="utf-8"))
     return found
-
-
-def _messages(prompt: Any) -> list[dict[str, Any]]:
-    from assay.messages import as_messages
-    from assay.rewards.chat_text import chat_message
-
-    return [chat_message(message) for message in as_messages(prompt, role="user")]

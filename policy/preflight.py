@@ -5,9 +5,8 @@ A stage that cannot be set up would otherwise be noticed after all the stages be
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
 
 from assay.errors import ConfigError
 from assay.loading import load_reward
@@ -15,6 +14,7 @@ from assay.policy.config_keys import require_trl_keys
 from assay.policy.data.sources import as_sources
 from assay.policy.launch.files import launch_file
 from assay.policy.recipe import Recipe, StageSpec
+from assay.policy.run_folder import data_files
 from assay.policy.stages.models import require_lora_keys
 from assay.policy.stages.registry import Family
 from assay.policy.vllm_sampling import require_vllm
@@ -68,19 +68,12 @@ def _require_stage(recipe: Recipe, stage: StageSpec) -> None:
         launch_file(stage.launch)
     if getattr(config, "vllm", "off") != "off":
         require_vllm()
-    _require_files(recipe, _files(config))
+    _require_files(recipe, data_files(config))
     for holder in (config, *getattr(config, "replay", ())):
         if getattr(holder, "reward", None) is not None:
             load_reward(holder.reward)
         if getattr(holder, "reward_model", None):
             _require_reward_model(recipe, holder.reward_model)
-
-
-def _files(config: Any) -> Iterator[str]:
-    for item in (*config.data, *getattr(config, "held_out_data", ())):
-        yield str(getattr(item, "path", item))
-    for replay in getattr(config, "replay", ()):
-        yield from (source.path for source in replay.data)
 
 
 def _require_files(recipe: Recipe, paths: Iterable[str]) -> None:

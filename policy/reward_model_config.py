@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 import tomllib
 from collections.abc import Mapping
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any, Literal, Self, get_args
 
 from assay.errors import ConfigError
+from assay.policy.config_keys import require_known
 from assay.settings import whole
 
 #: Keys of `[trl]` that this library sets itself, and the key of ours that sets them.
@@ -91,11 +91,7 @@ class RewardModelConfig:
     @classmethod
     def of(cls, **settings: Any) -> Self:
         """A configuration from keywords; an unknown one is refused with the nearest valid one."""
-        known = {f.name for f in fields(cls)}
-        if unknown := sorted(settings.keys() - known):
-            near = difflib.get_close_matches(unknown[0], sorted(known), n=1)
-            hint = f"did you mean {near[0]!r}?" if near else f"the keys are {sorted(known)}"
-            raise ConfigError(f"{cls.__name__} has no setting {unknown[0]!r}; {hint}")
+        require_known(cls.__name__, settings, {f.name for f in fields(cls)})
         missing = [name for name in ("model", "data", "output_dir") if name not in settings]
         if missing:
             raise ConfigError(f"{cls.__name__} needs {missing}")

@@ -6,7 +6,7 @@ import json
 import platform
 import subprocess
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -124,21 +124,20 @@ def commit() -> dict[str, Any]:
 def data_fingerprints(recipe: Recipe) -> dict[str, str]:
     """A hash of every data file that is there before the run begins, by path."""
     found = {}
-    for path in sorted(set(_data_paths(recipe))):
+    for path in sorted(
+        {path for stage in recipe.stages for path in data_files(recipe.config(stage))}
+    ):
         file = Path(path)
         if file.is_file() and Path(recipe.output_dir) not in file.parents:
             found[path] = fingerprint_of(file)
     return found
 
 
-def _data_paths(recipe: Recipe) -> Iterator[str]:
-    for stage in recipe.stages:
-        settings = recipe.config(stage).to_json()
-        sources = [*settings.get("data", ()), *settings.get("held_out_data", ())]
-        for replay in settings.get("replay") or ():
-            sources += replay["data"]
-        for source in sources:
-            yield str(source["path"]) if isinstance(source, Mapping) else str(source)
+def data_files(config: Any) -> Iterator[str]:
+    """Files that a stage reads its rows from: its own, held out ones, those of replayed domains."""
+    for holder in (config, *getattr(config, "replay", ())):
+        for source in (*holder.data, *getattr(holder, "held_out_data", ())):
+            yield str(getattr(source, "path", source))
 
 
 def _git(*arguments: str) -> str:

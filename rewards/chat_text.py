@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from assay.errors import DataError
-from assay.messages import Message, Sample
+from assay.messages import Message, Sample, as_messages
 from assay.rewards.batch_plan import common_prefix
 
 
@@ -70,6 +70,15 @@ def chat_message(message: Message) -> dict[str, Any]:
     if message.tool_call_id is not None:
         entry["tool_call_id"] = message.tool_call_id
     return entry
+
+
+def chat_prompt(prompt: Any) -> list[dict[str, Any]]:
+    """A row's prompt, text or messages, in the form that chat templates read.
+
+    Raises:
+        DataError: It is neither.
+    """
+    return [chat_message(message) for message in as_messages(prompt, role="user")]
 
 
 def tools_of(columns: Mapping[str, Any]) -> list[Mapping[str, Any]] | None:

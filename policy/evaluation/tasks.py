@@ -12,7 +12,6 @@ from assay.errors import ConfigError, DataError
 from assay.fingerprint import fingerprint_of
 from assay.judge import Judge
 from assay.judges.checklist import Criterion
-from assay.messages import as_messages
 from assay.policy.chat import with_system
 from assay.policy.data.finished_rows import FinishedRows
 from assay.policy.data.row_files import read_rows, write_rows
@@ -25,7 +24,7 @@ from assay.policy.evaluation.samplers import Sampler, client_of, sampler_of
 from assay.policy.evaluation.win_rate import judged_duels, win_figures
 from assay.policy.rollouts import Decoding, kept_samples, score_rollouts
 from assay.reward import Reward, Score
-from assay.rewards.chat_text import chat_message
+from assay.rewards.chat_text import chat_prompt
 
 
 @dataclass
@@ -289,7 +288,7 @@ def _prompted(row: Mapping[str, Any], system_prompt: str) -> dict[str, Any]:
     if not row.get("prompt"):
         raise DataError(f"row {row['uid']!r} has no `prompt`; it has {sorted(row)}")
     try:
-        messages = [chat_message(m) for m in as_messages(row["prompt"], role="user")]
+        messages = chat_prompt(row["prompt"])
     except DataError as error:
         raise DataError(f"the prompt of row {row['uid']!r}: {error}") from error
     kept = {k: v for k, v in row.items() if k not in ("completion", "completion_ids", "id")}

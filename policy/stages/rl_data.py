@@ -8,12 +8,11 @@ from typing import Any
 
 from assay.errors import DataError
 from assay.fingerprint import fingerprint_of
-from assay.messages import as_messages
 from assay.policy.chat import with_system
 from assay.policy.data.sources import by_share, read_sources
 from assay.policy.stages.rl_config import RLConfig
 from assay.reward import RESERVED_COLUMNS
-from assay.rewards.chat_text import chat_message
+from assay.rewards.chat_text import chat_prompt
 
 #: Column that says which reward scores a row.
 DOMAIN = "domain"
@@ -72,7 +71,7 @@ def prompt_rows(
                     "rename them"
                 )
             try:
-                messages = [chat_message(m) for m in as_messages(row["prompt"], role="user")]
+                messages = chat_prompt(row["prompt"])
             except DataError as error:
                 raise DataError(
                     f"source {name!r}, row {number}, prompt: {error}", number - 1

@@ -12,8 +12,6 @@ from typing import Any
 
 import pytest
 
-from assay.judge import TurnVerdict
-from assay.messages import Message, ToolCall, Trajectory
 from assay.policy.data.horizon_job import reviewed_row
 from assay.policy.data.preferences import Preference, write_preferences
 from assay.policy.data.row_files import write_rows
@@ -21,6 +19,9 @@ from assay.policy.stages.progress_log import read_log
 from assay.policy.stages.registry import STAGES, stage_kind
 
 pytest.importorskip("trl")
+
+from tests.policy.stages.test_turn_critic import RUN, VERDICTS
+
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[3]
@@ -81,17 +82,7 @@ def parts(tmp_path_factory: pytest.TempPathFactory) -> Parts:
             for i in range(24)
         ],
     )
-    run = Trajectory(
-        (
-            Message("user", "When was tea taxed?"),
-            Message("assistant", tool_calls=(ToolCall("find", {"q": "tea"}),)),
-            Message("tool", "In 1767."),
-            Message("assistant", "In 1767."),
-        ),
-        id="tea",
-    )
-    verdicts = [TurnVerdict(True, True, True, "Due."), TurnVerdict(True, True, False, "Known.")]
-    write_rows(folder / "runs.jsonl", [json.loads(json.dumps(reviewed_row(run, verdicts)))] * 4)
+    write_rows(folder / "runs.jsonl", [json.loads(json.dumps(reviewed_row(RUN, VERDICTS)))] * 4)
     write_rows(
         folder / "programs.jsonl",
         [{"src": f"def f{i}(x):\n    print(x)\n", "complexity": "O(n)"} for i in range(8)],
